@@ -7,9 +7,12 @@ STAMP := $(VENV)/.installed
 EXTRAS := .[all]
 # Bytecode is written whatever the shell says: the tests start hundreds of processes, and each would compile all again.
 export PYTHONDONTWRITEBYTECODE =
+# The versions that the tests passed with (constraints.txt); where one can't be had, as on another Python, the newest.
+INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt $(1) || \
+	(echo "constraints.txt can't be met here: taking the newest versions" && $(BIN)/uv pip install --quiet --python $(BIN)/python $(1))
 APT := (apt-get update -qq >/dev/null 2>&1 || true) && apt-get install -y -qq
 
-.PHONY: demo test test-full test-spark test-matrix test-newest check kernels postgres chromium minisign nginx bench bench-all docs dist sbom \
+.PHONY: demo test test-full test-spark test-r test-matrix test-newest check kernels postgres chromium minisign nginx bench bench-all docs dist sbom \
 	changelog constraints coverage mutants types clean help
 
 help:
@@ -17,19 +20,20 @@ help:
 	@echo "make test   lint, types, layers, then all tests"
 	@echo "make test-full  the same, with ten times as many faults"
 	@echo "make test-spark  the engine on Spark, with tasks that fail and workers that die"
+	@echo "make test-r  the script for R, in R"
 	@echo "make check  lint, types and layers only"
 	@echo "make bench  speed and quality against the peers in one run, for the page of numbers; make bench-all goes deeper, for hours"
 	@echo "make docs   regenerate the reference from the code, then build the site into site/"
 	@echo "make dist   wheel and sdist, the same bytes each time; make sbom lists what they bring (CycloneDX)"
 	@echo "make test-matrix  the wheel in clean environments: Python 3.11 to 3.14, and the oldest packages"
-	@echo "make test-newest  the tests on the newest packages; make constraints notes those of this environment"
+	@echo "make test-newest  the tests on the newest packages; make constraints then pins them for everybody"
 	@echo "make coverage     lines and branches that the tests reach; make types asks a second type checker"
 	@echo "make mutants      a sample of changes that the tests should notice; make changelog moves its fragments in"
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -e "$(EXTRAS)" --group dev
+	$(call INSTALL,-e "$(EXTRAS)" --group dev)
 	touch $(STAMP)
 
 demo: $(STAMP)
@@ -48,6 +52,12 @@ test-spark: $(STAMP)
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -e ".[spark]" "pyspark[connect]"
 	SHOAL_SPARK=1 $(BIN)/pytest tests/engines/test_spark.py tests/engines/test_verbs.py tests/engines/test_synthesize.py tests/engines/test_traps.py \
 		tests/engines/test_faults.py -k "spark and (scan or not csv)"
+
+# The script for R, run in R: reticulate is installed where it is missing and can be; elsewhere its test is skipped.
+RETICULATE := Rscript -e 'library(reticulate)' >/dev/null 2>&1
+test-r: $(STAMP)
+	@$(RETICULATE) || (test "$$(id -u)" = 0 && $(APT) --no-install-recommends r-cran-reticulate >/dev/null 2>&1) || true
+	if $(RETICULATE); then export SHOAL_R=1; fi; $(BIN)/pytest tests/faces/test_from_r.py
 
 # The ledger is tested on a real PostgreSQL; where it can't be installed those tests are skipped and say so.
 postgres:
@@ -94,7 +104,7 @@ bench-all: bench
 docs: $(STAMP)
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/floor_plan.py
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --group docs
+	$(call INSTALL,--group docs)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Open site/index.html"
 
@@ -126,13 +136,14 @@ test-newest:
 	.venv-newest/bin/uv pip install --quiet --upgrade --python .venv-newest/bin/python -e "$(EXTRAS)" --group dev
 	.venv-newest/bin/pytest -n 3 --dist loadfile tests
 
-# The versions that the tests last passed with; used where an environment must be made again: uv pip install -c constraints.txt
-constraints: $(STAMP)
-	@echo "# Made by \`make constraints\`: versions that the tests passed with." > constraints.txt
-	$(BIN)/uv pip freeze --quiet --python $(BIN)/python --exclude-editable | grep '==' >> constraints.txt
+# What `make test-newest` has just passed with, for developers and CI from now on.
+constraints:
+	.venv-newest/bin/uv pip install --quiet --python .venv-newest/bin/python --group docs
+	@echo "# Made by \`make constraints\`: versions that the tests passed with. The Makefile installs them." > constraints.txt
+	.venv-newest/bin/uv pip freeze --quiet --python .venv-newest/bin/python --exclude-editable | grep '==' >> constraints.txt
 
 coverage: $(STAMP)
-	$(BIN)/uv pip install --quiet --python $(BIN)/python coverage pytest-cov
+	$(call INSTALL,coverage pytest-cov)
 	$(BIN)/pytest -n 2 --dist loadfile --cov=shoal --cov-branch --cov-report=term:skip-covered --cov-report=html:site-coverage tests
 
 # Which changes of the code do the tests of its room not notice? A sample; tests/mutants.py --help says more.

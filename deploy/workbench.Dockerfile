@@ -13,7 +13,7 @@ RUN python -m venv /opt/shoal \
 
 FROM python:3.12-slim-bookworm
 LABEL org.opencontainers.image.title="Shoal workbench" org.opencontainers.image.licenses="Apache-2.0"
-RUN useradd --system --uid 10001 --home-dir /var/lib/shoal --create-home --shell /usr/sbin/nologin shoal \
+RUN useradd --uid 10001 --home-dir /var/lib/shoal --create-home --shell /usr/sbin/nologin shoal \
     && install -d -o shoal -g shoal -m 0700 /data
 COPY --from=build /opt/shoal /opt/shoal
 ENV PATH=/opt/shoal/bin:$PATH \

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import shoal
 from shoal import Schema
 from shoal.errors import ParameterError
 from shoal.sampling import sample_of
@@ -59,3 +60,14 @@ def test_every_row_is_as_likely_as_any_other():
     table = pl.DataFrame({"age": list(range(10))})
     drawn = np.bincount(np.concatenate([sample_of(table, AGES, 3, seed=s)["age"] for s in range(2000)]), minlength=10)
     assert abs(drawn - 600).max() < 5 * np.sqrt(600 * 0.7)
+
+
+def test_of_linked_tables_persons_are_drawn_with_all_their_events():
+    tables, schema = shoal.datasets.clinic(60, seed=3), shoal.datasets.clinic_schema()
+    part = sample_of(tables, schema, 20, seed=1)
+    assert list(part) == list(tables)
+    assert part["patients"].height == 20
+    visits = tables["visits"].filter(pl.col("patient").is_in(part["patients"]["patient"].implode()))
+    assert part["visits"].equals(visits)
+    drugs = tables["prescriptions"].filter(pl.col("visit").is_in(visits["visit"].implode()))
+    assert part["prescriptions"].equals(drugs)

@@ -21,8 +21,12 @@ everywhere, then took heights and body mass indices for findings on the sixth. I
 
 What helps is a codebook: see `proposal_codebooks.py`.
 
+Values decide one thing without names: four or more undecided columns with the same few whole numbers are a battery of
+questions. Of 70 such columns in all sets, none was a quasi-identifier; 51 were sensitive, 19 either.
+
 Goals: precision and recall of at least 0.9, no identifier missed, no coded column dropped (proposed as an identifier)
-or averaged (proposed as numeric).
+or averaged (proposed as numeric). What can't be decided is to be asked about: `missed in silence` counts the sensitive
+columns that are neither proposed as such nor asked about.
 """
 
 from __future__ import annotations
@@ -36,10 +40,9 @@ import polars as pl
 
 from shoal.files import read_table
 from shoal.rng import stream
-from shoal.schema import Schema
-from shoal.schema.infer import propose
+from shoal.schema.infer import Proposal, propose
 
-ROLES = ("identifier", "unit", "weight", "quasi", "sensitive")
+ROLES = ("identifier", "unit", "household", "weight", "quasi", "sensitive")
 EITHER = "quasi|sensitive"
 
 
@@ -116,7 +119,7 @@ SETS = (
         roles={
             "quasi": "urbrur roof walls water electcon relat sex age hhcivil income",
             "sensitive": "expend savings",
-            "identifier|unit": "ori_hid",
+            "household": "ori_hid",
             "weight": "sampling_weight",
             "quasi|weight": "household_weights",
         },
@@ -1278,7 +1281,7 @@ SETS = (
         file="asaur/ashkenazi",
         roles={
             "identifier": "rownames",
-            "unit|identifier": "famID",
+            "unit|identifier|household": "famID",
             "quasi": "age",
             "sensitive": "brcancer mutant",
         },
@@ -1801,10 +1804,11 @@ class Score:
     dropped: list[str] = field(default_factory=list)
     averaged: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
+    silent: list[str] = field(default_factory=list)
 
-    def add(self, one: Labelled, schema: Schema) -> None:
+    def add(self, one: Labelled, proposal: Proposal) -> None:
         for name, accepted in one.accepted().items():
-            column = schema[name]
+            column = proposal.schema[name]
             good = column.role in accepted
             truth = column.role if good else accepted[0]
             self.proposed[column.role] += 1
@@ -1812,7 +1816,8 @@ class Score:
             self.right[truth] += good
             place = f"{one.file}: {name} is {'|'.join(accepted)}, proposed {column.role}"
             self.wrong += [] if good else [place]
-            named = {"identifier", "unit"}
+            self.silent += [place] if accepted == ("sensitive",) and not good and name not in proposal.undecided else []
+            named = {"identifier", "unit", "household"}
             self.missed += [place] if named & set(accepted) and not good else []
             if name in one.codes.split():
                 self.dropped += [place] if column.role == "identifier" else []
@@ -1828,6 +1833,8 @@ class Score:
         print(
             f"identifiers missed {len(self.missed)}, codes dropped {len(self.dropped)}, averaged {len(self.averaged)}"
         )
+        found = 1 - len(self.silent) / max(1, self.true["sensitive"])
+        print(f"sensitive columns proposed as such or asked about {found:.3f}: {len(self.silent)} missed in silence")
 
 
 def main() -> None:
@@ -1841,11 +1848,13 @@ def main() -> None:
             simulated = one.file.startswith("simulated/")
             table = None if one.tuned != tuned else one.simulated() if simulated else table_of(given.folder, one.file)
             if table is not None:
-                score.add(one, propose(table).schema)
+                score.add(one, propose(table))
             elif one.tuned == tuned:
                 print(f"skipped, not there: {one.file}")
         score.tell(title)
-        for line in (*score.wrong, *score.averaged) if given.wrong else ():
+        for line in (
+            (*score.wrong, *score.averaged, *(f"silent: {line}" for line in score.silent)) if given.wrong else ()
+        ):
             print(f"  {line}")
 
 

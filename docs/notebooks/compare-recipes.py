@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Which method, which k?
 #
-# Several recipes on one table, measured alike. The map is an Altair chart: change it, or save it.
+# Several recipes on one table, all measured in the same way. `comparison.table()` has every measure as a dataframe.
 
 # %%
 import shoal
@@ -14,10 +14,16 @@ recipes = [
     {"coarsen": "mondrian:k=5"},
 ]
 comparison = shoal.compare(people, schema, recipes=recipes, seed=7)
-comparison.table()
+comparison
+
+# %% [markdown]
+# The map as an Altair chart, to change or save.
 
 # %%
 comparison.chart(limit=0.05).properties(title="Three recipes")
+
+# %% [markdown]
+# Which one to choose, in words.
 
 # %%
 print(comparison.recommendation(0.05))

@@ -17,7 +17,7 @@ schema = shoal.datasets.health_survey_schema()
 schema
 
 # %% [markdown]
-# Groups of five, and values drawn anew within the shape of the data. The release says what it promises and what was
+# Groups of five, with new values drawn from the shape of each group. The release shows what it promises and what was
 # measured.
 
 # %%
@@ -30,5 +30,11 @@ release
 # %%
 release.claims[0]
 
+# %% [markdown]
+# Every attack that was tried, and every measure of utility. The parts open with a click.
+
 # %%
-release.utility.moments
+release.risk
+
+# %%
+release.utility

@@ -1,6 +1,6 @@
 """``python -m shoal`` is the `shoal` command."""
 
-from shoal.cli.main import run
+from shoal.cli.start import run
 
 if __name__ == "__main__":
     run()

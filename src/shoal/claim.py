@@ -15,7 +15,7 @@ Shoal documents; a person decides. No claim says "compliant" or "safe".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any, Literal, get_args
@@ -23,7 +23,7 @@ from typing import Any, Literal, get_args
 from shoal.errors import ParameterError
 from shoal.record import Record, html_table
 
-__all__ = ["Basis", "Claim", "Kind", "Unit", "rounded_up"]
+__all__ = ["Basis", "Claim", "Kind", "Unit", "claim_rows", "rounded_up"]
 
 Basis = Literal["proved", "verified", "measured", "published"]
 Unit = Literal["records", "persons", "households"]
@@ -154,6 +154,11 @@ class Claim(Record):
         given: dict[str, Any] = {name: value for name, value in words.items() if name in known}
         lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
         return cls(**(given | lists))
+
+
+def claim_rows(claims: Iterable[Claim]) -> list[tuple[str, str, str]]:
+    """Basis, promise and meaning of each claim, for a table in a notebook."""
+    return [(claim.basis, f"{claim.kind} {claim.limit():.4g}", claim.statement) for claim in claims]
 
 
 def _require_one_of(name: str, value: Any, choices: tuple[Any, ...]) -> None:

@@ -332,7 +332,7 @@ def _missing_fact(column: Column, count: int) -> Fact:
         raise ColumnError(
             column.name,
             "has missing numbers and the schema has no rule for them",
-            got=f"{count} missing",
+            got=f"{count:,} missing",
             hint='Set missing = "level" (they stay missing, a level of their own), "drop" (drop those rows), "median", '
             "or a number to fill in.",
             fix={"missing": "level"} if column.role == "quasi" else None,

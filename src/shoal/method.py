@@ -120,6 +120,8 @@ class Method(Estimator, ABC):
     report_text: ClassVar[ReportText] = ReportText()
     """What the report says of it."""
     coarsens: ClassVar[bool] = False
+    maps_distances: ClassVar[bool] = False
+    """Whether it compares people by mapped distances of their columns (`shoal.distance.space`)."""
     """Whether it writes wider values, so that equal rows form classes and a column may be left as it is."""
     rank: ClassVar[int] = 100
     """Its place among the methods of its family: the usual choice first."""

@@ -45,12 +45,26 @@ class Record:
         return {name: _plain(getattr(self, name)) for name in (*names, *self.derived)}
 
     def _repr_html_(self) -> str:
-        """The record as a notebook shows it: its numbers, its tables, and of other lists how long they are."""
+        """The record as a notebook shows it: figures first, then its tables, then its parts, folded."""
         leaves = "" if self.releasable else " (internal)"
+        first = [(name, _short(value)) for name, value in self._headlines().items()]
+        tables = [_listing(name, rows) for name, rows in self._tables().items() if rows]
+        parts = [_folded(name, value) for name, value in self._parts().items()]
+        return "".join([html_table(f"{type(self).__name__}{leaves}", first), *tables, *parts])
+
+    def _headlines(self) -> dict[str, Any]:
+        """The figures that a notebook shows first: those without parts."""
         words = self.to_dict()
-        plain = {name: value for name, value in words.items() if name not in self.listed}
-        below = [_listing(name, words[name]) for name in self.listed if words[name]]
-        return "".join([html_table(f"{type(self).__name__}{leaves}", [*_flattened(plain)]), *below])
+        return {name: value for name, value in words.items() if name not in self.listed and not _has_parts(value)}
+
+    def _tables(self) -> dict[str, list[dict[str, Any]]]:
+        """Rows of records, by name."""
+        words = self.to_dict()
+        return {name: words[name] for name in self.listed}
+
+    def _parts(self) -> dict[str, Any]:
+        """Records within the record, by name."""
+        return {name: value for name, value in self.to_dict().items() if name not in self.listed and _has_parts(value)}
 
 
 def _plain(value: Any) -> Any:
@@ -69,6 +83,22 @@ def html_table(title: str, rows: Sequence[Sequence[Any]], head: Sequence[str] = 
     top = f"<thead>{_row(head, 'th')}</thead>" if head else ""
     body = "".join(_row(row, "td") for row in shown)
     return f"<table><caption>{escape(title)}</caption>{top}<tbody>{body}</tbody></table>"
+
+
+def _has_parts(value: Any) -> bool:
+    return isinstance(value, Mapping) and bool(value)
+
+
+def _folded(name: str, words: Mapping[str, Any]) -> str:
+    """A part that opens with a click: a row for each of its own parts where they are alike, else its figures."""
+    return f"<details><summary>{escape(name)}</summary>{_part(name, words)}</details>"
+
+
+def _part(name: str, words: Mapping[str, Any]) -> str:
+    heads = {tuple(value) if isinstance(value, Mapping) else () for value in words.values()}
+    if len(heads) == 1 and heads != {()}:
+        return _listing(name, [{name: key, **value} for key, value in words.items()])
+    return html_table(name, [*_flattened(words)])
 
 
 def _listing(name: str, rows: Sequence[Mapping[str, Any]]) -> str:

@@ -141,3 +141,30 @@ def test_days_are_days_however_they_were_kept(tmp_path):
     before = written(days, schema, tmp_path / "before", **method)
     assert written(midnights, schema, tmp_path / "after", **method) == before
     assert written(midnights.to_pandas(), schema, tmp_path / "pandas", **method) == before
+
+
+@pytest.mark.parametrize("preset", [None, "safe-harbor"])
+def test_that_a_left_out_person_is_over_89_is_not_told(preset, tmp_path):
+    """ "Ages over 89: found and removed" told that somebody is, where the only one was suppressed."""
+    last = shoal.Generalize(k=2, suppression=0.02, limits={"town": 0, "age": 0, "sex": 0})
+    recipe = Coarsening.of([shoal.compliance.SafeHarbor(), last])
+    seen = []
+    for age in (50, 95):
+        table = changed(crowd(), 0, sex="x", age=age)
+        release = make(table, schema_of(), recipe, seed=3, key=KEY, preset=preset, accept=True)
+        assert 0 not in release.source_rows
+        release.write(tmp_path / str(len(seen)))
+        seen.append(leaving(tmp_path / str(len(seen))))
+    assert seen[0] == seen[1]
+    assert release.steps[0].details["ages over 89"] == ["age"], "inside it is told"
+
+
+def test_rules_of_a_preset_see_the_types_that_are_written(tmp_path):
+    """One left-out 3.5 among whole numbers, and codes or rare levels were floats, which have none."""
+    method = Coarsening.of(shoal.Generalize(k=2, suppression=0.02, limits={"town": 0, "age": 0, "sex": 0}))
+    seen = []
+    for table in (crowd(), changed(crowd(), 0, cost=3.5)):
+        release = make(table, schema_of(), method, seed=3, key=KEY, preset="safe-harbor", accept=True)
+        release.write(tmp_path / str(len(seen)))
+        seen.append(leaving(tmp_path / str(len(seen))))
+    assert seen[0] == seen[1]

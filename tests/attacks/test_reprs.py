@@ -41,6 +41,35 @@ def test_no_notebook_shows_a_cell(method):
         assert "813377" not in text.replace(",", "")
 
 
+def test_a_release_shows_figures_with_their_yardsticks():
+    """Promises and measures are two tables; a measure has before, chance, limit and a reading in cells of their own."""
+    table = shoal.datasets.health_survey(60, seed=1)
+    release = shoal.anonymize(table, shoal.datasets.health_survey_schema(), group=shoal.KMember(k=5), seed=1)
+    promised, measured = release._repr_html_().split("</table>")[:2]
+    assert "re-identification bound 0.2<" in promised
+    assert all(f">{head}</th>" in measured for head in ("before → after", "chance", "limit", "reading"))
+    assert f">{release.risk_lines[0].verdict}</td>" in measured
+    assert " → " in measured.partition("<tbody>")[2]
+
+
+def test_a_report_shows_its_headlines_and_folds_its_parts():
+    table = shoal.datasets.health_survey(60, seed=1)
+    release = shoal.anonymize(table, shoal.datasets.health_survey_schema(), group=shoal.KMember(k=5), seed=1)
+    first, *folded = release.risk._repr_html_().split("<details>")
+    assert f'>strongest</td><td style="text-align:left">{release.risk.strongest:,.4g}</td>' in first
+    assert "records_by_size" not in first
+    assert any(part.startswith("<summary>linkage</summary>") for part in folded)
+    assert ">histogram_intersection</td>" in release.utility._repr_html_().partition("<details>")[0]
+
+
+def test_classes_are_counted_by_size_in_one_table():
+    table = pl.DataFrame({"town": ["Alba"] * 3 + ["Boro"] * 3 + ["Cove"], "cost": range(7)})
+    shown = shoal.risk.classes(table, shoal.Schema.of(quasi=["town"], sensitive=["cost"]))._repr_html_()
+    rows = [row.replace('<td style="text-align:left">', "").split("</td>")[:3] for row in shown.split("<tr>")]
+    assert ["1", "1", "1"] in rows
+    assert ["3", "2", "6"] in rows
+
+
 def test_notebooks_escape_what_they_show():
     schema = shoal.Schema.of(quasi=["<script>"])
     assert "&lt;script&gt;" in schema._repr_html_()

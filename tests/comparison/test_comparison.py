@@ -188,7 +188,9 @@ def page_of_rows(comparison):
 
 def test_the_map_is_a_picture(comparison):
     assert comparison.plot.startswith("<svg")
-    assert comparison._repr_html_() == comparison.plot
+    shown = comparison._repr_html_()
+    assert shown.startswith(comparison.plot)
+    assert all(f">{one.name}</td>" in shown for one in comparison.outcomes)
 
 
 def test_one_point_makes_a_map(make):

@@ -10,12 +10,17 @@ import textwrap
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import shoal
-from shoal.comparison import Comparison, compare, measure, processes
+from shoal.comparison import Comparison, compare, default_recipes, measure, processes
+from shoal.comparison.data import Data
 from shoal.comparison.worker import answer
 from shoal.errors import ColumnError, FileError, InputError, ParameterError, SchemaError
+from shoal.recipe.linked import LinkedRecipe
+from shoal.release import make
+from shoal.rng import repeatable
 
 RECIPES = [
     (shoal.MDAV(k=5), shoal.Centroid()),
@@ -188,7 +193,7 @@ def test_a_fault_says_where_and_quotes_nothing(survey, survey_schema, monkeypatc
 
     monkeypatch.setattr(measure, "release_of", broken)
     words = {"recipe": {"coarsen": [{"method": "mondrian", "k": 5}]}, "seed": 1, "measure": 1}
-    found = answer(survey, survey_schema, words)
+    found = answer(Data(tables={"table": survey}, schema=survey_schema), words)
     assert found["state"] == "failed"
     assert "ValueError in broken" in found["reason"]
     assert "SENTINEL" not in json.dumps(found)
@@ -239,3 +244,31 @@ def _wait(holds):
             return
         time.sleep(0.1)
     raise AssertionError("it never came")
+
+
+def test_linked_tables_are_compared_by_their_persons():
+    tables, schema = shoal.datasets.clinic(80, seed=3), shoal.datasets.clinic_schema()
+    known = default_recipes(schema, tables)
+    assert {type(recipe) for recipe in known} == {LinkedRecipe}
+    few = [recipe for recipe in known if recipe.title.startswith(("mdav:k=5, then centroid", "mondrian:k=5"))]
+    found = compare(tables, schema, few, seed=1, jobs=1)
+    assert [one.state for one in found.outcomes] == ["done", "done"]
+    assert found.n_records == 80
+    assert found.reference["second_sample"] > 0
+    with repeatable(3):
+        made = make(tables, schema, few[0], seed=3)
+    assert found.outcomes[0].risks["one_event"] == pytest.approx(made.linked.joint.share_below("1"), abs=0.1)
+    assert all(0 < one.risks["found"] < 0.5 for one in found.outcomes)
+    again = Comparison.from_dict(json.loads(json.dumps(found.to_dict())))
+    assert [one.recipe for one in again.outcomes] == few
+
+
+def test_identifiers_of_linked_tables_stay_too(tmp_path):
+    tables, schema = shoal.datasets.clinic(30, seed=3), shoal.datasets.clinic_schema()
+    words = schema.to_dict()
+    words["tables"]["patients"]["columns"]["called"] = {"role": "identifier"}
+    tables["patients"] = tables["patients"].with_columns(called=pl.lit("SENTINEL"))
+    data = Data.of(tables, shoal.LinkedSchema.from_dict(words), [])
+    data.write(tmp_path)
+    assert not any(b"SENTINEL" in file.read_bytes() for file in tmp_path.iterdir())
+    assert Data.read(tmp_path).schema == data.schema

@@ -57,6 +57,16 @@ def test_cms_looks_at_levels_and_at_records_left_out():
     assert all(check.holds for check in preset("cms").findings(table(44), SCHEMA, n_left_out=11))
 
 
+def test_whole_numbers_that_came_as_floats_have_levels_and_may_be_codes():
+    """As floats they had none, and verify, which reads whole numbers, contradicted what the release said."""
+    rare = pl.DataFrame({"visits": [77.0] * 3 + [1.0] * 30, "code": pl.Series(range(33), dtype=pl.Float64)})
+    schema = shoal.Schema.of(other=["visits", "code"])
+    levels = PRESETS["cms"].findings(rare, schema)[1]
+    assert (levels.holds, "1 in 'visits'" in levels.words) == (False, True)
+    codes = [check for check in PRESETS["safe-harbor"].findings(rare, schema) if check.columns == ("code",)]
+    assert [check.outcome for check in codes] == ["found"]
+
+
 def test_safe_harbor_names_what_is_left():
     schema = shoal.Schema.of(quasi=["age", "zip", "when"], other=["mail"])
     bad = pl.DataFrame(

@@ -65,6 +65,29 @@ def test_ages_and_years_of_birth_are_pooled():
     assert apply(years, SafeHarbor(year=2020)).columns["yob"].to_list() == [1950, 1930, 1930]
 
 
+@pytest.mark.parametrize("name", ["born", "YEARBORN", "x7", "year_of_marriage"])
+def test_years_that_show_an_age_over_89_are_pooled_whatever_the_name(name):
+    table = pl.DataFrame({name: [*range(1922, 1936), 1990]})
+    done = apply(table, SafeHarbor(year=2020))
+    assert done.columns[name].to_list() == [1930] * 9 + [1931, 1932, 1933, 1934, 1935, 1990]
+    with pytest.raises(GuaranteeError, match=f"ages over 89 in '{name}' .could not be judged.*--year"):
+        apply(table)
+
+
+def test_old_dates_of_any_kind_show_an_age():
+    table = pl.DataFrame({"wedding": [date(1925, 6, 1), date(1990, 6, 1)]})
+    assert apply(table, SafeHarbor(year=2020)).columns["wedding"].to_list() == [1930, 1990]
+    with pytest.raises(GuaranteeError, match="ages over 89 in 'wedding'"):
+        apply(table)
+
+
+def test_amounts_of_the_size_of_years_stay():
+    amounts = [1900.5 + i for i in range(20)]
+    few, ahead = [1900, 1950, 2000] * 4, [*range(1900, 1915), 2090]
+    table = pl.DataFrame({"cost": amounts[:12], "code": few, "steps": ahead[:11] + ahead[-1:]})
+    assert not apply(table, SafeHarbor(year=2020)).columns
+
+
 def test_dates_by_value_whatever_the_name():
     table = pl.DataFrame(
         {

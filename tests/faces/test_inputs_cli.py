@@ -3,6 +3,7 @@
 import io
 import sqlite3
 import sys
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -110,6 +111,54 @@ def test_problems_are_a_table_on_the_screen(capsys):
     shown = capsys.readouterr().err
     for word in ("2 problems", "remedy", "column 'a'", "must b; c", "Do d.", "column '[e]'"):
         assert word in shown
+    complain_of(ProblemsError([ColumnError(name, "must b", got=name * 3, hint="Do d.") for name in "xyz"]))
+    shown = capsys.readouterr().err
+    assert (shown.count("must b"), shown.count("Do d."), shown.count("as above")) == (1, 1, 2)
+    assert "the same; zzz" in shown
+
+
+def test_a_proposal_says_on_the_screen_what_is_left_to_decide(capsys):
+    from shoal.cli.proposal import print_proposal
+    from shoal.schema.infer import propose
+
+    ages = [20 + i % 40 for i in range(200)]
+    table = pl.DataFrame(
+        {
+            "age": ages,
+            "agegr": [age // 10 for age in ages],
+            "[DUQ]": [i % 3 for i in range(200)],
+            "income": [-8] * 10 + [*range(190)],
+        }
+    )
+    print_proposal(propose(table))
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "quasi (4) age, agegr, [DUQ], income" in shown
+    assert "undecided: sensitive? [DUQ] codes for an absence? income derived from others? agegr" in shown
+
+
+def test_rules_of_a_preset_with_the_same_result_share_a_line(capsys):
+    from shoal.cli.verify import _print
+    from shoal.release.verify import Check
+
+    rules = [
+        Check(name=f"p: {rule}", holds=holds, detail="none", standing="recomputed", preset="p", rule=rule)
+        for rule, holds in (("A", True), ("B", False), ("C", True))
+    ]
+    _print([Check(name="rows", holds=True, detail="none"), *rules, Check(name="table", holds=True, detail="none")])
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines == ["holds rows: none", "recomputed p, 2 rules (A; C): none", "fails p: B: none", "holds table: none"]
+
+
+def test_check_names_what_does_not_follow_beside_rules_that_are_broken(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("age,agegr,sex\n" + "".join(f"{20 + i % 9},{i},m\n" for i in range(40)))
+    Path("t.toml").write_text(
+        '[columns.age]\nrole = "quasi"\n[columns.agegr]\nrole = "quasi"\nderived = ["age"]\n'
+        '[columns.sex]\nrole = "quasi"\n[[rules]]\nnever = { sex = ["m"] }\n'
+    )
+    message = run("schema", "check", "t.csv", "-s", "t.toml", error=ProblemsError)
+    assert "rule 1 (sex)" in message
+    assert "'agegr' must follow from age" in message
 
 
 @pytest.mark.parametrize("ending", ["sav", "dta", "xpt"])

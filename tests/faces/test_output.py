@@ -1,5 +1,6 @@
 """What every command has: `--json` in one shape, `--quiet`, `--no-color`, completion; a closed pipe is silent."""
 
+import builtins
 import json
 import os
 import subprocess
@@ -148,3 +149,20 @@ def test_a_closed_pipe_is_silent(room, words):
 def test_the_shell_completes(words, expected):
     env = {"_SHOAL_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     assert expected in call(env=env, prog_name="shoal").stdout.split()
+
+
+def test_ctrl_c_while_libraries_are_loaded_is_silent(monkeypatch, capsys):
+    from shoal.cli import start
+
+    loaded = builtins.__import__
+
+    def interrupted(name, *rest, **more):
+        if name == "shoal.cli.main":
+            raise KeyboardInterrupt
+        return loaded(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", interrupted)
+    with pytest.raises(SystemExit) as left:
+        start.run()
+    assert left.value.code == 130
+    assert capsys.readouterr() == ("", "")

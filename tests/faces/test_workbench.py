@@ -147,7 +147,7 @@ def test_from_a_file_to_a_signed_release_that_verifies(new_page, session, survey
     open_file(page, survey)
 
     assert page.get_by_label("role of name", exact=True).input_value() == "identifier"
-    wait_for(page, "records are unique in their 4 quasi-identifiers")
+    wait_for(page, "people are unique in their 4 quasi-identifiers")
     wait_for(page, "What would help most")
     assert page.title().startswith("survey.csv · Columns")
     assert serious(page) == []
@@ -408,10 +408,10 @@ def test_undo_brings_the_goal_and_its_rules_back(at_method):
 
 
 def test_a_refusal_stays_until_something_is_changed(at_method):
-    page = at_method("synthetic")
-    page.locator("[name='0.rows']").fill("-3")
+    page = at_method("familiar")
+    page.locator("[name='0.k']").fill("-3")
     page.get_by_role("button", name="Run", exact=True).click()
-    wait_for(page, "rows must be a whole number, at least 1; got -3.")
+    wait_for(page, "k must be a whole number at least 2; got -3.")
     page.wait_for_timeout(500)
     assert page.get_by_text("got -3").count() > 0
 
@@ -548,10 +548,16 @@ def test_a_press_counts_though_the_page_is_redrawn_meanwhile(at_method, ran):
 
 
 def test_pressed_twice_it_runs_once(at_method, ran):
-    page = at_method("synthetic")
+    page = at_method("familiar")
     page.get_by_role("button", name="Run", exact=True).dblclick()
     page.wait_for_url("**/result/**")
     assert len(ran) == 1
+
+
+def test_what_a_goal_lacks_keeps_it_from_being_run(at_method):
+    page = at_method("synthetic")
+    wait_for(page, "Required first")
+    assert page.get_by_role("button", name="Run", exact=True).is_disabled()
 
 
 def test_two_tabs_show_the_same(at_method, controller, surveyed, survey, ran):

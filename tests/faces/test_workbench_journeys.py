@@ -148,7 +148,7 @@ def test_what_left_before_forbids_and_there_are_ways_on(page, tmp_path, serious,
     sees(page, "k-member")
     runs(page)
     sees(page, "must hold beside release 1 of the same people")
-    sees(page, "There are three ways on")
+    sees(page, "There are three options")
     assert serious(page) == []
     screenshot(page, "refused")
     page.get_by_role("button", name="Release despite it").click()
@@ -223,7 +223,7 @@ def test_linked_visits_are_one_release(page, tmp_path, serious, screenshot):
     sees(page, "Events of patients, by patient.")
     sees(page, "key: released under new numbers")
     page.get_by_label("role of diagnosis", exact=True).select_option("quasi")
-    sees(page, "candidates for who knows")
+    sees(page, "candidates, if an intruder knows")
     page.get_by_label("Persons are grouped on").fill("count; mean:day")
     page.keyboard.press("Tab")
     sees(page, "summary: must be count, or one of")

@@ -1,13 +1,15 @@
 """Codebooks: the shapes in which people write them, and what is wrong with one, all at once."""
 
 import json
+import tomllib
 
 import polars as pl
 import pytest
 
-from shoal.errors import InputError, ProblemsError
+from shoal.errors import InputError, SchemaError
 from shoal.files import Labels
-from shoal.files.codebook import codes_in, fitted, read_codebook
+from shoal.files.codebook import codebook_labels, codes_in, fitted, read_codebook
+from shoal.schema.infer import propose
 
 REDCAP = """Variable / Field Name,Field Type,Field Label,"Choices, Calculations, OR Slider Labels",Identifier?
 record_id,text,Study ID,,y
@@ -84,8 +86,9 @@ def test_codes_in_a_cell(text, codes):
 
 
 def test_what_is_wrong_is_said_at_once(tmp_path):
-    with pytest.raises(ProblemsError, match=r"describes 'age' on 2 rows(.|\n)*describes 'sex' on 2 rows"):
+    with pytest.raises(SchemaError, match="got 2 on several rows, such as 1, 2 and 3, 4") as caught:
         book(tmp_path, "name,label\nage,Age\nage,Age again\nsex,Sex\nsex,Sex\n")
+    assert "sex" not in str(caught.value), "a table of people given by mistake has their names there"
     with pytest.raises(InputError, match="a column with the names of the variables; got the columns foo, bar"):
         book(tmp_path, "foo,bar\n1,2\n")
     with pytest.raises(InputError, match="must describe at least one column"):
@@ -94,3 +97,38 @@ def test_what_is_wrong_is_said_at_once(tmp_path):
         book(tmp_path, "{", "book.json")
     with pytest.raises(InputError, match="must describe a column of the table; got none of them"):
         fitted(Labels(columns={"a": "A"}), ["b"])
+
+
+def test_signs_that_break_a_schema_or_a_terminal_become_blanks(tmp_path):
+    """A name with a line break wrote lines of its own into the proposed schema."""
+    name = "zzz\n[columns.ghost]\nrole = 'other'\n#\x00\x1b[2J"
+    text = json.dumps({"hlth": "Age\x01 of the\u2028 person", name: "x"})
+    (tmp_path / "book.json").write_text(text)
+    made = propose(pl.DataFrame({"hlth": [1, 2, 3] * 9}), codebook=tmp_path / "book.json")
+    assert set(tomllib.loads(made.to_toml())["columns"]) == {"hlth"}
+    assert "\x1b" not in made.to_toml()
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"label": "Age 1:" + "," * 50_000 + "x"},
+        {"label": "Age", "values": {"1": "-" * 2_000, "2": "b"}},
+        {"label": "Age", "values": "1=a" + " " * 50_000 + "b"},
+        {"label": "Age", "values": {"9" * 5_000: "x", "9007199254740993": "y"}},
+        {"label": float("nan"), "values": {"1": float("inf"), "2": None}},
+    ],
+)
+def test_what_no_codebook_holds_is_read_all_the_same(entry, tmp_path):
+    """Each hung for minutes, or ended with an error of Python's own."""
+    (tmp_path / "book.json").write_text(json.dumps({"age": entry}))
+    propose(pl.DataFrame({"age": [1, 2] * 9}), codebook=tmp_path / "book.json")
+
+
+def test_json_without_end_and_texts_that_are_none(tmp_path):
+    with pytest.raises(InputError, match="must be JSON text"):
+        book(tmp_path, '{"a":' * 100_000, "book.json")
+    assert codebook_labels({"age": 3, "sex": None}).columns == {"age": "3"}
+    assert codes_in("9007199254740993 = one more than a float can hold") == {
+        9007199254740993: "one more than a float can hold"
+    }

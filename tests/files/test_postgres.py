@@ -90,3 +90,26 @@ def test_an_unescaped_at_sign_does_not_show_the_end_of_a_password():
     with pytest.raises(ParameterError, match="%40") as caught:
         read_table("postgresql://me:hun@ter2@127.0.0.1/none", sql="SELECT 1")
     assert "ter2" not in str(caught.value)
+
+
+def test_a_server_that_hangs_is_given_up(cluster, database):
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(database) as other:
+        other.execute("CREATE FUNCTION hang() RETURNS int AS 'SELECT 1 FROM pg_sleep(60)' LANGUAGE sql")
+    with pytest.raises(FileError, match=r"must answer within 0.3 seconds.*--timeout; nothing was changed"):
+        read_table(database, sql="SELECT hang()", timeout=0.3)
+    assert len(read_table(database, sql=PLAIN, timeout=60)) == 1
+
+
+def test_a_locked_table_is_named_as_such(database, monkeypatch):
+    psycopg = pytest.importorskip("psycopg")
+    monkeypatch.setattr("shoal.files.database._PATIENCE", 1)
+    with psycopg.connect(database) as other:
+        other.execute("LOCK TABLE visits")
+        with pytest.raises(FileError, match="must not be locked by somebody else"):
+            read_table(database, sql=PLAIN)
+
+
+def test_a_query_that_changes_is_refused(database):
+    with pytest.raises(InputError, match="query must return rows. Give a SELECT"):
+        read_table(database, sql="DELETE FROM visits RETURNING age")

@@ -140,7 +140,7 @@ def test_query_to_sqlite(sqlite, spell):
         ("SELEKT", ("syntax",)),
         ("SELECT cell FROM mixed", ("column 'cell'", "CAST")),
         ("SELECT age, age FROM people", ("unique",)),
-        ("DELETE FROM people", ("nothing was changed",)),
+        ("DELETE FROM people", ("Give a SELECT",)),
     ],
 )
 def test_unusable_query_is_an_error_without_a_cell(sqlite, sql, words):
@@ -174,6 +174,23 @@ def test_duckdb_file(tmp_path):
     assert frame.rows() == [("01301", 34, 1.5, dt.date(1990, 2, 1))]
     refused(path, "nobody", sql="SELECT * FROM nobody")
     refused(path, "at least one row", sql="SELECT * FROM people WHERE age > 99")
+    refused(path, "Give a SELECT", sql="DELETE FROM people")
+
+
+_ENDLESS = (
+    "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < 9000000000) SELECT max(i) AS n FROM r"
+)
+
+
+@pytest.mark.parametrize("ending", ["sqlite", "duckdb"])
+def test_a_query_without_end_is_given_up(tmp_path, ending):
+    path = tmp_path / f"clinic.{ending}"
+    with (
+        pytest.importorskip("duckdb").connect(str(path)) if ending == "duckdb" else sqlite3.connect(path) as connection
+    ):
+        connection.execute("CREATE TABLE people (age INTEGER)")
+    refused(str(path), "must answer within 0.2 seconds", "--timeout", where=FileError, sql=_ENDLESS, timeout=0.2)
+    refused(str(path), "above 0", where=ParameterError, sql="SELECT 1", timeout=0)
 
 
 @pytest.mark.parametrize("ending", ["sqlite", "duckdb"])

@@ -151,7 +151,7 @@ def test_noise_kernel_reports_its_divergence():
     rng = np.random.default_rng(4)
     members = rng.normal(size=30)
     center = float(np.median(members))
-    values, kl = noisy(members, center, 10, -np.inf, np.inf, False, 0.05, rng.random((10, 50, 3)))
+    values, kl = noisy(members, center, 10, -np.inf, np.inf, False, 0.05, False, rng.random((10, 50, 3)))
     top = np.abs(members - center).max()
     before, after = (
         np.bincount(bins_of(np.abs(x - center), np.full(len(x), top)), minlength=10)
@@ -160,6 +160,27 @@ def test_noise_kernel_reports_its_divergence():
     assert kl == pytest.approx(float(divergence(before, after)))
     assert kl <= 0.05
     assert np.abs(values - center).max() <= top
+
+
+def test_noise_kernel_by_the_earth_movers_distance():
+    rng = np.random.default_rng(4)
+    members = rng.normal(size=30)
+    values, gap = noisy(members, 0.0, 10, -np.inf, np.inf, False, 0.02, True, rng.random((10, 50, 3)))
+    far = [np.abs(x) for x in (members, np.append(members, values))]
+    bins = [np.bincount(bins_of(d, np.full(len(d), far[0].max())), minlength=10) for d in far]
+    assert gap == pytest.approx(float(divergence(*bins, "emd")))
+    assert gap <= 0.02
+
+
+def test_importance_decides_which_crowd_is_nearest():
+    table = pl.DataFrame({"a": [0, 0, 0, 9, 9, 9, 1], "b": [0, 0, 0, 9, 9, 9, 8]})
+    state = state_of(table, Schema.of(quasi=["a", "b"]), [0, 0, 0, 1, 1, 1, 2], 3)
+    to = {
+        name: PushBack(importance={name: 20.0}).apply(state, np.random.default_rng(0)).labels[-1] for name in ("a", "b")
+    }
+    assert to == {"a": 0, "b": 1}
+    with pytest.raises(ParameterError, match="importance must name quasi-identifiers; got zip"):
+        PushBack(importance={"zip": 2.0}).apply(state, np.random.default_rng(0))
 
 
 def test_small_groups_merge_where_none_is_large():

@@ -38,8 +38,9 @@ def state_of(n, seed=0, n_groups=5, minimum=2):
     )
 
 
-def slow_divergences(state, done):
+def slow_divergences(state, done, weights=None):
     """(10) group by group, from the sheet: joint mapped distance, 10 bins, half a count, nats."""
+    weights = weights or {}
     spaces = Spaces.fit(state.prepared.schema, state.encoder, state.encoder.codes(state.prepared.frame))
     before, after = spaces.positions(state.codes), spaces.positions(done.codes)
     centers = medoids(before, state.labels, spaces)
@@ -47,7 +48,10 @@ def slow_divergences(state, done):
     for g in range(state.labels.max() + 1):
         own = state.labels == g
         d, e = (
-            [sum(float(s.mapped(x[i, j], centers[g, j])) for j, s in enumerate(spaces)) for i in np.flatnonzero(own)]
+            [
+                sum(weights.get(s.name, 1) * float(s.mapped(x[i, j], centers[g, j])) for j, s in enumerate(spaces))
+                for i in np.flatnonzero(own)
+            ]
             for x in (before, after)
         )
         top, n = max(d), len(d)
@@ -161,3 +165,34 @@ def test_divergence_by_hand():
     assert bins_of(np.array([0.0]), np.zeros(1)).tolist() == [0]
     far = np.array([0.0, 1.0, 0.5, 2.0])
     assert group_divergences(far, far, np.array([0, 0, 1, 1])).tolist() == [0, 0]
+
+
+def test_earth_movers_distance_by_hand():
+    before, after = np.array([4, 0, 0, 0, 0, 0, 0, 0, 0, 0]), np.array([2, 0, 2, 0, 0, 0, 0, 0, 0, 0])
+    assert float(divergence(before, after, "emd")) == pytest.approx(0.1)  # half of them two bins of a tenth each
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(10, 80), st.integers(0, 1000), st.sampled_from([0.0, 0.01, 0.05]))
+def test_earth_movers_bound_holds(n, seed, bound):
+    state = state_of(n, seed)
+    done = Shuffle(divergence=bound, change=0.0, measure="emd").apply(state, np.random.default_rng(seed))
+    spaces = Spaces.fit(state.prepared.schema, state.encoder, state.encoder.codes(state.prepared.frame))
+    before, after = spaces.positions(state.codes), spaces.positions(done.codes)
+    centers = medoids(before, state.labels, spaces)[state.labels]
+    for g in range(5):
+        own = state.labels == g
+        d, e = (spaces.joint(x[own], centers[own]) for x in (before, after))
+        bins = [np.bincount(bins_of(x, np.full(len(x), d.max())), minlength=10) / len(x) for x in (d, e)]
+        assert np.abs(np.cumsum(bins[0] - bins[1])).sum() / 10 <= bound + 1e-9
+
+
+def test_importance_weighs_a_column_in_the_joint_distance():
+    state = state_of(400, n_groups=4)
+    done = Shuffle(divergence=0.02, change=0.0, importance={"a": 50.0}).apply(state, np.random.default_rng(1))
+    assert max(slow_divergences(state, done, {"a": 50.0})) <= 0.02 + 1e-9
+    assert max(slow_divergences(state, done)) > 0.02  # all columns alike, it would not have been allowed
+    with pytest.raises(ParameterError, match="importance must name columns that are shuffled together; got zip"):
+        Shuffle(importance={"zip": 2.0}).apply(state, np.random.default_rng(0))
+    with pytest.raises(ParameterError, match="importance of 'a' must be a positive number"):
+        Shuffle(importance={"a": 0.0}).apply(state, np.random.default_rng(0))

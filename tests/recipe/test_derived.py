@@ -129,3 +129,12 @@ def test_it_is_verified_like_any_release(tmp_path):
 def test_the_entry_survives_its_file(tmp_path):
     SCHEMA.write(tmp_path / "schema.toml")
     assert Schema.read(tmp_path / "schema.toml") == SCHEMA
+
+
+def test_a_range_of_decimals_has_nobodys_value_for_an_end():
+    schema = Schema.of(quasi=["height", "bmi"], other=["age", "agegr", "weight", "cost"], derived={"bmi": "height"})
+    table = TABLE.with_columns(bmi=pl.col("height") / 7)
+    written = coarsen(table, schema, Mondrian(k=40), seed=1).table["bmi"].unique()
+    ends = {float(end) for text in written for end in text.split(" to <")}
+    assert all(" to <" in text for text in written)
+    assert not ends & set(table["bmi"])

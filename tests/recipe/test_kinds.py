@@ -37,6 +37,6 @@ def test_recipe_in_words():
 
 def test_spelled_names_and_columns_keep_their_capitals():
     flatten = shoal.Flatten(columns=["Age"])
-    assert spell(flatten) == "flatten:columns=Age"
+    assert spell(flatten) == "flatten:columns=Age,centers=values"
     several = shoal.MultipleImputation(K=3)
     assert read_method(spell(several), "synthesize") == several

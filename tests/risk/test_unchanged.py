@@ -13,8 +13,9 @@ from shoal.pair import Pair
 from shoal.risk import candidates as choice
 from shoal.risk.candidates import candidates
 from shoal.risk.dependence import determined_by_quasi
+from shoal.risk.linked_rows import LinkedRows
 from shoal.risk.nearest import match_pair
-from shoal.risk.unchanged import measure
+from shoal.risk.unchanged import _finds_more, measure
 
 
 def people(n: int, seed: int = 0) -> pl.DataFrame:
@@ -173,3 +174,12 @@ def test_a_sign_that_is_the_same_for_all_teaches_nothing(constant: float) -> Non
         sign = rng.random(3 * n)
         found = choice.learn(np.column_stack([np.full(3 * n, constant), sign]), starts, right)
         assert found[1] == pytest.approx(choice.learn(sign[:, None], starts, right)[0], abs=0.05)
+
+
+def test_what_a_few_people_show_does_not_hide_what_many_show() -> None:
+    """All rows of a person at once are tried on few people: a share below that of everybody replaces nothing."""
+    hits = np.r_[np.zeros(30), np.full(370, 0.03)]
+    few = [
+        LinkedRows(tried=np.arange(30), hits=np.full(30, share), certainty=np.full(30, share)) for share in (1e-4, 0.5)
+    ]
+    assert [_finds_more(linked, hits) for linked in few] == [False, True]

@@ -66,7 +66,7 @@ def test_words_among_numbers_are_proposed_as_absences():
 
 def test_the_question_says_to_take_a_listed_code_out_of_the_levels():
     listed = propose(pl.DataFrame({"status": ["a", "b", "N"] * 10})).comments["status"]
-    assert listed.endswith('missing_codes = { "N" = "unknown" }, and take it out of the levels.')
+    assert listed.endswith('missing_codes = { "N" = "unknown" }, and take it out of the levels')
     unlisted = propose(pl.DataFrame({"income": [*range(500, 900, 10), *[-8] * 6]})).reasons["income"]
     assert "levels" not in unlisted
     with pytest.raises(SchemaError, match="Take them out of the levels"):
@@ -77,3 +77,21 @@ def test_the_question_says_to_take_a_listed_code_out_of_the_levels():
 def test_a_column_may_be_called_count(cells):
     assert codes_seen(look(pl.Series("count", cells))) == codes_seen(look(pl.Series("other", cells)))
     assert codes_seen(look(pl.Series("count", cells)))
+
+
+def test_n_beside_y_says_no():
+    assert codes_seen(look(pl.Series("seen", ["Y", "N"] * 20))) == {}
+    assert codes_seen(look(pl.Series("seen", ["A", "N"] * 20))) == {"N": 20}
+
+
+def test_a_word_that_says_why_is_its_own_meaning():
+    asked = question({"Not applicable": 7, "?": 9, "Refused": 5})
+    assert '{ "Not applicable" = "not applicable", "?" = "unknown", "Refused" = "refused" }' in asked
+    assert asked.startswith("Do ")
+
+
+@pytest.mark.parametrize(("name", "kind"), [("children", "ordinal"), ("race", "nominal")])
+def test_few_numbers_with_a_word_for_an_absence_are_numbers_unless_they_are_codes(name, kind):
+    made = propose(pl.DataFrame({name: ["0", "1", "2", "3", "N"] * 10})).schema[name]
+    assert made.kind == kind
+    assert made.missing_codes == ({"N": "unknown"} if kind == "ordinal" else None)

@@ -4,7 +4,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.schema.evidence import dependencies
+from shoal.schema.dependency import dependencies
 
 
 def found(**columns):
@@ -67,3 +67,11 @@ def test_a_column_follows_from_two():
 
 def test_key_and_constant_say_nothing():
     assert found(key=list(range(60)), x=[1, 2] * 30, one=[1] * 60) == {}
+
+
+def test_a_pair_must_say_more_than_either_alone():
+    twice = [1 + i // 2 for i in range(10)]
+    spent = [0] * 300 + twice + list(range(6, 296))  # those who spent nothing repeat, nearly all others differ
+    size = [*(i % 12 for i in range(300)), *twice, *(i % 12 for i in range(290))]
+    stays = [0] * 300 + twice + [1 + i % 12 for i in range(290)]
+    assert ("stays", ("spent", "size")) not in found(spent=spent, size=size, stays=stays)

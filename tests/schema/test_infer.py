@@ -171,7 +171,7 @@ def test_many_levels_are_not_printed():
 
 def test_missing_numbers_ask_for_a_choice():
     _, reason = column_of("age", [None, float("nan"), *range(58)])
-    assert "2 of 60 cells are missing: choose 'level', 'drop', 'median' or a number" in reason
+    assert "2 of 60 cells are missing: choose level, drop, median or a number" in reason
     _, reason = column_of("town", [None, "a"] * 30)
     assert reason.endswith("30 of 60 cells are missing.")
 
@@ -189,12 +189,15 @@ def test_toml_tells_to_check_and_gives_the_schema_back(people):
     assert text.startswith("# A proposed schema. Check every line")
     assert Schema.from_dict(tomllib.loads(text)) == proposal.schema
     assert "SENTINEL" not in text
-    assert all(f"# {comment}\n" in text for comment in proposal.comments.values())
+    unwrapped = " ".join(line.removeprefix("# ") for line in text.splitlines())
+    assert all(" ".join(comment.split()) in unwrapped for comment in proposal.comments.values())
+    assert max(map(len, text.splitlines())) <= 120
     assert proposal.to_dict() == {
         "schema": proposal.schema.to_dict(),
         "reasons": dict(proposal.reasons),
         "doubtful": {"education": {"none": 8}},
         "undecided": list(proposal.undecided),
+        "follows": {"sex": ["town"]},
         "unused": [],
     }
     assert all("Undecided" in proposal.reasons[name] for name in proposal.undecided)

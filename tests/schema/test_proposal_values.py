@@ -343,3 +343,59 @@ def test_what_a_label_speaks_of(label, role, about):
 def test_names_that_only_look_like_a_topic_are_no_reason(name):
     reason = propose(pl.DataFrame({name: [1, 2] * 20})).reasons[name]
     assert reason.startswith("Undecided") or "mood" in name
+
+
+def test_what_is_undecided_is_asked_about():
+    proposal = propose(pl.DataFrame({"DUQ200": [1, 2, 9] * 20, "age": [*range(60)]}))
+    assert proposal.undecided == ("DUQ200",)
+    assert 'Must nobody learn it? If so: role = "sensitive"' in proposal.comments["DUQ200"]
+    assert "learn" not in proposal.comments["age"]
+
+
+def test_a_battery_of_questions_is_told_by_its_scale_whatever_the_names():
+    answers = {name: [(i * step) % 5 + 1 for i in range(60)] for step, name in enumerate(["xa", "q7", "lo", "ZZ"], 1)}
+    table = pl.DataFrame({**answers, "grade": [i % 5 + 1 for i in range(60)], "age": [*range(20, 80)]})
+    roles = propose(table).schema
+    assert {roles[name].role for name in answers} == {"sensitive"}
+    assert roles["age"].role == "quasi"
+    few = propose(table.drop("ZZ", "grade")).schema
+    assert {few[name].role for name in ("xa", "q7", "lo")} == {"quasi"}
+
+
+def test_numbers_of_households_that_repeat_are_households():
+    table = pl.DataFrame(
+        {"ori_hid": [i // 3 for i in range(90)], "hh_id": [i // 2 for i in range(90)], "sex": [1, 2] * 45}
+    )
+    roles = propose(table).schema
+    assert (roles["ori_hid"].role, roles["hh_id"].role) == ("household", "identifier")
+
+
+def test_a_number_from_which_a_name_follows_names_as_much():
+    names = [f"{chr(65 + i % 26)}elia {chr(65 + i % 7)}owe" for i in range(40)]
+    table = pl.DataFrame(
+        {"UTILITYID": [100 + i % 40 for i in range(400)], "owner_name": [names[i % 40] for i in range(400)]}
+    )
+    proposal = propose(table)
+    assert proposal.schema["UTILITYID"].role == "identifier"
+    assert proposal.reasons["UTILITYID"].startswith("owner_name, an identifier, follows from it")
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"), [("time_in_hospital", [1, 2, 3, 4]), ("hospital", [0, 0, 0, 0, 0, 1, 2, 3])]
+)
+def test_days_and_stays_are_no_codes(name, cells):
+    proposal = propose(pl.DataFrame({name: cells * 30}))
+    assert proposal.schema[name].kind != "nominal"
+    assert "codes" not in proposal.reasons[name]
+
+
+def test_hospitals_are_codes():
+    proposal = propose(pl.DataFrame({"hospital": [1, 2, 3, 4] * 30}))
+    assert proposal.schema["hospital"].kind == "nominal"
+
+
+def test_what_follows_from_a_quasi_identifier_may_be_derived():
+    age = [i % 50 for i in range(400)]
+    proposal = propose(pl.DataFrame({"agegr": [value // 10 for value in age], "age": age}))
+    assert proposal.follows == {"agegr": ("age",)}
+    assert 'derived = ["age"]' in proposal.comments["agegr"]

@@ -348,4 +348,5 @@ def test_a_notebook_shows_what_is_promised():
     assert "epsilon-DP 1" in shown
     assert "proved" in shown
     assert "max_depth" in shown
+    assert "Column(" not in shown  # a schema is a parameter, and long
     assert "not fitted" in AlphaTree()._repr_html_()

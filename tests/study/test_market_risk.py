@@ -31,6 +31,24 @@ def scene():
     return set_scene(health_survey(1500, seed=2), health_survey_schema(), n_regions=2, seed=3)
 
 
+def test_areas_of_the_acs_are_read_as_published():
+    people = health_survey(600, seed=5)
+    steps = pl.Series([0, 110, 150, 300, 450])
+    acs = pl.DataFrame(
+        {
+            "PUMA": [101, 102] * 300,
+            "ST": [6] * 600,
+            "SEX": (people["gender"] == "female").cast(pl.Int64) + 1,
+            "AGEP": pl.Series([5, 20, 30, 40, 50, 60, 70, 80]).gather(people["age_group"]),
+            "SCHL": pl.Series([8, 13, 16, 19, 21, 23]).gather(people["education"]),
+            "POVPIP": steps.gather(people["income"]),
+            "PWGTP": people["weight"],
+        }
+    )
+    settings = Settings(splits=2, ks=(5,), n=600, draws=1, workers=1)
+    assert run(regions=acs, settings=settings).regions == ("06-00101", "06-00102")
+
+
 def test_halves_come_in_pairs():
     first, second = halves(101, 4, 7), halves(101, 5, 7)
     assert np.array_equal(first[0], second[1])

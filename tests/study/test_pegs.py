@@ -1,5 +1,6 @@
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -22,7 +23,7 @@ from shoal.study.pegs import (
     Settings,
     run,
 )
-from shoal.study.pegs_page import STUDY, findings
+from shoal.study.pegs_page import STUDY, _difference, findings
 
 
 @pytest.fixture(scope="module")
@@ -151,4 +152,19 @@ def test_imputation_is_held_against_pegs_by_a_test_at_each_epsilon(study):
         if ttest_ind_from_stats(*runs, equal_var=False).pvalue < 0.05 and p.marginal_mae < other.marginal_mae:
             nearer.append(number(p.epsilon_per_row))
     said = next(text for text in findings(study) if text.startswith("Imputation at"))
-    assert f"nearer beyond its interval at ε = {', '.join(nearer) or 'none'} per row" in said
+    where = f"at ε = {', '.join(nearer)} per row" if nearer else "nowhere"
+    assert f"nearer beyond its interval {where}" in said
+
+
+def test_designs_are_ranked_with_the_interval_of_welch(study):
+    """First minus second, as scipy has it from means and spreads; one file alone decides nothing."""
+    first, second = (
+        replace(study.total(m)[0], n_files=3, pair_spread=s, pair_variation=v)
+        for m, s, v in (("graph", 0.01, 0.10), ("pairs", 0.02, 0.15))
+    )
+    gap, half = _difference(second, first, pairs=True)
+    test = ttest_ind_from_stats(0.10, 0.01, 3, 0.15, 0.02, 3, equal_var=False).pvalue
+    assert gap == pytest.approx(-0.05)
+    assert (gap < -half) == (test < 0.05)
+    said = next(text for text in findings(study) if text.startswith("Designs at equal"))
+    assert said.count("not clear") == 3

@@ -325,6 +325,8 @@ def test_columns_without_a_tie_are_named(tmp_path):
     assert len(named) >= 4
     assert not any({"a", "b"} & set(model.ties.alone) for model in models)
     assert "independent of all other columns" in named[0].notes[0]
+    assert named[0].epsilon_needed > 0.6
+    assert f"about ε = {named[0].epsilon_needed:.2g} would pay for a tie" in named[0].notes[0]
     named[0].save(tmp_path / "model.json")
     assert load(tmp_path / "model.json").ties == named[0].ties
 

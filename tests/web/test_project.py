@@ -19,6 +19,7 @@ from shoal.web.access import Access
 from shoal.web.controller import Controller
 from shoal.web.handover import sign_release, write_release
 from shoal.web.jobs import Jobs
+from shoal.web.pages.session_page import state_line
 from shoal.web.project import Recent, read_project, script_of
 from shoal.web.workspace import Workspace
 
@@ -75,15 +76,24 @@ def worked(begin, file, home):
     return controller, session, place, job
 
 
-def test_a_project_opens_again_after_a_stop(worked, begin):
-    controller, session, place, _ = worked
+def test_a_project_opens_again_after_a_stop(worked, begin, home):
+    controller, session, place, job = worked
     now = controller.session(session).now
+    assert not controller.is_outdated(session, job)
+    controller.change_column(session, "income", {"role": "sensitive"})
+    assert controller.is_outdated(session, job)
+    controller.undo(session)
+    assert not controller.is_outdated(session, job)
+    assert "not written" in state_line(controller, session, controller.opened(session))
+    write_release(controller, session, job, str(home / "again"))
     controller.close()
     again = begin()
     assert again.recent.all()[0] == place
     other = opened(again, again.open_by_path(str(place)))
     assert again.session(other).now == now
     assert again.schema(other)["income"].role == "other"
+    assert again.saved(other) == (str(place), True)
+    assert f"written to {home / 'again'}" in state_line(again, other, again.opened(other))
     again.undo(other)
     assert again.goal(other).name == "distribution"
     assert again.session(other).log[0].what == "opened people.csv"

@@ -91,3 +91,18 @@ def test_nobody_stands_beside_synthetic_rows(table, schema):
     assert view["sizes"] == []
     assert view["risk"][0]["name"] == "combinations of one person"
     json.dumps(view)
+
+
+def test_a_coarsened_level_stands_beside_the_levels_it_was_made_of():
+    """Each original level counts under the group that it was released as: a group doesn't look like a change."""
+    rng = np.random.default_rng(3)
+    levels = ["[0-10)", "[10-20)", "[20-30)", "[30-40)"]
+    table = pl.DataFrame({"age": rng.choice(levels, 60), "cost": rng.normal(size=60)})
+    kinds = {"age": "ordinal", "cost": "numeric"}
+    schema = shoal.Schema.of(quasi=["age"], sensitive=["cost"], kinds=kinds, levels={"age": levels})
+    view = view_of(shoal.coarsen(table, schema, shoal.Generalize(k=20, suppression=0.0)))
+    shown = next(one for one in view["columns"] if one["column"] == "age")
+    assert shown["moved"] == 0
+    assert [cell["label"] for cell in shown["cells"]] == ["[0-10) to [10-20)", "[20-30) to [30-40)"]
+    young = table["age"].is_in(levels[:2]).mean()
+    assert shown["cells"][0]["before"] == pytest.approx(young)

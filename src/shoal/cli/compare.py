@@ -21,7 +21,7 @@ from shoal.errors import ParameterError
 from shoal.recipe import read_recipes
 from shoal.report.drawing import need_pictures
 from shoal.report.numbers import percent
-from shoal.schema import Schema
+from shoal.schema import read_schema
 
 __all__ = ["EXAMPLES", "compare"]
 
@@ -34,6 +34,8 @@ shoal compare people.csv --schema schema.toml --out comparison
 shoal compare people.csv -s schema.toml --recipes recipes.toml -o comparison --risk-limit 0.01
 
 shoal compare people.csv -s schema.toml -o comparison --jobs 4 --time-limit 600 --overwrite
+
+shoal compare clinic/ -s linked.toml -o comparison    (linked tables: the persons are measured)
 
 A recipe file contains [[recipe]] tables: group = "k-member:k=5" and mask = ["centroid"], or coarsen = "mondrian:k=5",
 or synthesize = "pegs:epsilon=1".
@@ -104,7 +106,7 @@ def _compared(
     options: dict[str, Any],
 ) -> Comparison:
     """Everything that can be wrong is found before the first recipe runs."""
-    rules = Schema.read(required(schema, "--schema FILE", "compare"))
+    rules = read_schema(required(schema, "--schema FILE", "compare"))
     checked_limit(options.pop("limit"))
     _check_out(file, out, overwrite)
     chosen = None if recipes is None else read_recipes(recipes)

@@ -72,9 +72,11 @@ def complain_of(error: ShoalError) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
     for name in ("where", "problem", "remedy"):
         table.add_column(name, overflow="fold")
-    for problem in error.problems:
-        found = f"{problem.rule}; {problem.got}" if problem.got else problem.rule
-        table.add_row(_escape(problem.owner), _escape(found), _escape(problem.hint))
+    for before, problem in zip((None, *error.problems), error.problems, strict=False):
+        again = before is not None and (before.rule, before.hint) == (problem.rule, problem.hint)
+        rule = "the same" if again else problem.rule
+        found = f"{rule}; {problem.got}" if problem.got else rule
+        table.add_row(_escape(problem.owner), _escape(found), "as above" if again else _escape(problem.hint))
     err.print(table)
 
 

@@ -71,6 +71,12 @@ def market(
     cap: Annotated[float | None, typer.Option(help="Largest weight, as a multiple of the mean.")] = None,
     bins: Annotated[int, typer.Option(help="Number of bins for a numeric column with more distinct values.")] = 20,
     limit: Annotated[float, typer.Option(help="Largest share of a market that may remain without weight.")] = 0.2,
+    compare: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of --members, such as race: are predictions as right for each of its groups? Repeatable."
+        ),
+    ] = None,
     bootstrap: Annotated[int, typer.Option(help="Number of bootstrap replicates.", min=2)] = 200,
     seed: Annotated[int, typer.Option(help="Random seed, to make the run reproducible.", min=0)] = 0,
     overwrite: Overwrite = False,
@@ -97,14 +103,25 @@ def market(
         need_pictures("--out")
     with steps(3 + len(new)) as step:
         step("reading")
-        risk.fit(read_table(members), None if existing is None else read_table(existing), rules)
+        people = read_table(members)
+        groups = {name: _members_column(people, name) for name in compare or []}
+        risk.fit(people, None if existing is None else read_table(existing), rules)
         markets = _markets(new, by)
         factors = _cost_factors(cost_factor or [], list(markets))
         done = []
         for name, table in markets.items():
             step(f"assessing {name}")
             done.append(
-                risk.assess(table, enrolment, group_size, factors[name], name=name, bootstrap=bootstrap, seed=seed)
+                risk.assess(
+                    table,
+                    enrolment,
+                    group_size,
+                    factors[name],
+                    name=name,
+                    bootstrap=bootstrap,
+                    seed=seed,
+                    compare=groups,
+                )
             )
         if out is not None:
             step("writing")
@@ -124,6 +141,12 @@ def _markets(files: list[Path], by: str | None) -> dict[str, Any]:
                 raise InputError(str(file), f"repeats the market '{name}'", hint="Rename one of the files.")
             out[name] = part
     return out
+
+
+def _members_column(table: Any, name: str) -> Any:
+    if name not in table.columns:
+        raise ParameterError("--compare", "must name a column of the members", got=repr(name)[:60])
+    return table[name]
 
 
 def _parts(table: Any, by: str, file: Path) -> dict[str, Any]:
@@ -155,6 +178,25 @@ def _write(out: Path, done: list[MarketAssessment], members: Path) -> None:
     write_text(out, render_markets(done, title="Market risk", created=date.today().isoformat(), members=members.name))
 
 
+def _tell_parity(done: list[MarketAssessment]) -> None:
+    """Predictions held against actual costs, group by group, one table for each market."""
+    for item in done:
+        rows = [
+            [
+                f"{p.column} {p.level}",
+                f"{p.n_members:,}",
+                f"{p.actual:,.0f}",
+                f"{p.predicted:,.0f}",
+                f"{p.difference:+.1%} ({p.interval[0]:+.1%} to {p.interval[1]:+.1%})",
+                p.verdict,
+            ]
+            for p in item.parity
+        ]
+        head = ["group", "members", "actual", "predicted", "difference (95% interval)", "reading"]
+        if rows:
+            print_table(f"{item.name}: predictions by group of members", head, rows)
+
+
 def _tell(done: list[MarketAssessment], out: Path | None) -> None:
     rows = [
         [
@@ -168,6 +210,7 @@ def _tell(done: list[MarketAssessment], out: Path | None) -> None:
     ]
     head = ["market", "rank", "mean cost", "95% interval", "effective members"]
     print_table("Markets, cheapest first", head, rows)
+    _tell_parity(done)
     for item in done:
         for note in item.notes:
             screen.print(f"{item.name}: {note}", markup=False)

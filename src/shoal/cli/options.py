@@ -84,6 +84,9 @@ class Reading:
             help="Database to query: clinic.sqlite, clinic.duckdb, postgresql://USER@HOST/NAME.",
         ),
     ] = None
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds after which a query is given up. [default: 900]", show_default=False)
+    ] = None
 
     def source(
         self,
@@ -100,7 +103,7 @@ class Reading:
         if isinstance(schema, LinkedSchema):
             return self._linked(required(file, "FOLDER", command), schema, options)
         formats, codes = (schema.formats, schema.coded) if schema else (None, codes)
-        return read_source(self._place(file, command), formats=formats, codes=codes, **options)
+        return read_source(self._place(file, command), formats=formats, codes=codes, timeout=self.timeout, **options)
 
     def _linked(self, place: Path, schema: LinkedSchema, options: Mapping[str, Any]) -> LinkedSource:
         for name in ("sheet", "sql"):

@@ -258,10 +258,11 @@ def tried(source: Any, schema: Any, sample: int | None, seed: int | None) -> Any
     """The source, or that of a trial: a random sample of its rows, which is said on the screen."""
     if sample is None:
         return source
-    if isinstance(schema, LinkedSchema):
-        raise ParameterError("--sample", "is for one table, not for linked ones")
     part = replace(source, frame=sample_of(source.frame, schema, sample, seed))
-    screen.print(f"[bold]Dry run[/] on a random sample: {len(part.frame):,} of {len(source.frame):,} rows.")
+    persons = schema.persons.name if isinstance(schema, LinkedSchema) else None
+    drawn, whole = (len(one.frame if persons is None else one.frame[persons]) for one in (part, source))
+    what = "rows" if persons is None else f"{persons}, with all their events"
+    screen.print(f"[bold]Dry run[/] on a random sample: {drawn:,} of {whole:,} {what}.")
     return part
 
 

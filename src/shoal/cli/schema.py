@@ -17,6 +17,7 @@ from shoal.cli.console import out as screen
 from shoal.cli.console import print_table
 from shoal.cli.options import File, Overwrite, Reading, SchemaFile, check_free, grouped, required
 from shoal.cli.output import answer, product
+from shoal.cli.proposal import print_proposal, print_rows
 from shoal.conform import prepare
 from shoal.datasets.bulk_data import fhir, fhir_schema
 from shoal.datasets.layouts import LAYOUTS, pack_schema
@@ -25,13 +26,14 @@ from shoal.files import write_table, write_text
 from shoal.files.linked import names_in, read_linked
 from shoal.files.source import READING
 from shoal.linked import Collection
+from shoal.recipe.derived import derived_faults
 from shoal.recipe.linked import check_events
-from shoal.recipe.rules import check_rules
+from shoal.recipe.rules import check_rules, rule_faults
 from shoal.repair import problems_of, safe_fixes
 from shoal.schema import LinkedSchema, Schema, read_schema
 from shoal.schema.amend import amended
-from shoal.schema.infer import propose
-from shoal.schema.infer_linked import propose_linked
+from shoal.schema.infer import Proposal, propose
+from shoal.schema.infer_linked import LinkedProposal, propose_linked
 
 __all__ = ["PACK", "app", "pack"]
 
@@ -196,24 +198,27 @@ def infer(
     check_free(out, overwrite)
     if linked and codebook is not None:
         raise ParameterError("--codebook", "must be omitted with --linked", hint="Propose one table at a time with it.")
-    text = _linked_text(file, reading) if linked else _text(file, codebook, reading)
+    made = _linked(file, reading) if linked else _single(file, codebook, reading)
+    text = made.to_toml()
     answer(schema=text, out=out)
     if out is None:
         product(text)
-    else:
-        write_text(out, text)
-        screen.print(f"Wrote {out}. Correct it: the roles decide what is protected.", markup=False, soft_wrap=True)
+        return
+    write_text(out, text)
+    if isinstance(made, Proposal):
+        print_proposal(made)
+    screen.print(f"Wrote {out}. Correct it: the roles decide what is protected.", markup=False, soft_wrap=True)
 
 
-def _text(file: Path | None, codebook: Path | None, reading: Reading) -> str:
+def _single(file: Path | None, codebook: Path | None, reading: Reading) -> Proposal:
     source = reading.source(file, "schema infer", codes=None)
-    return propose(source.frame, source.labels, codebook=codebook).to_toml()
+    return propose(source.frame, source.labels, codebook=codebook)
 
 
-def _linked_text(file: Path | None, reading: Reading) -> str:
+def _linked(file: Path | None, reading: Reading) -> LinkedProposal:
     place = required(file, "FOLDER", "schema infer")
     options = {name: getattr(reading, name) for name in READING if name not in ("sheet", "sql")}
-    return propose_linked(read_linked(str(place), names_in(str(place)), **options).frame).to_toml()
+    return propose_linked(read_linked(str(place), names_in(str(place)), **options).frame)
 
 
 @app.command(epilog=_CHECK)
@@ -230,7 +235,7 @@ def check(
         _check_linked(reading.source(file, "schema check", rules).frame, rules)
         return
     prepared = prepare(reading.table(file, "schema check", rules), rules)
-    check_rules(prepared)
+    Problems([*rule_faults(prepared), *derived_faults(prepared)]).raise_if_any()
     answer(n_usable=prepared.n, n_rows=prepared.n_original, columns=[c.name for c in prepared.schema.columns])
     answer(notes=prepared.notes)
     rows = [[c.name, c.role, c.kind or "", str(c.missing)] for c in prepared.schema.columns]
@@ -271,9 +276,12 @@ def fix(
     table = reading.table(file, "schema fix", rules)
     fixes = safe_fixes(table, rules)
     answer(fixes=[{"column": one.column, "entries": one.entries, "reason": one.reason} for one in fixes])
-    for one in fixes:
-        entries = "remove its entry" if one.entries is None else _spelled(one.entries)
-        screen.print(f"{one.column}: {entries}  ({one.reason})", markup=False)
+    rows = [(one.column, "remove its entry" if one.entries is None else _spelled(one.entries)) for one in fixes]
+    reasons = dict.fromkeys(one.reason for one in fixes)
+    for reason in reasons:
+        print_rows(
+            reason[:1].upper() + reason[1:], [row for row, one in zip(rows, fixes, strict=True) if one.reason == reason]
+        )
     if fixes and (yes or typer.confirm(f"Write {len(fixes)} changes to {schema}?", err=True)):
         text = schema.read_text(encoding="utf-8-sig")
         write_text(schema, amended(text, {one.column: one.entries for one in fixes}))

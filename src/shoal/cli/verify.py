@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
+from rich.table import Table
 
 from shoal.cli.console import out, steps
 from shoal.cli.options import EngineOptions, grouped
@@ -50,11 +52,34 @@ def verify(
         with engine.chosen(directory).open() as opened:
             result = check_again(directory, original=original, signer=signer, engine=opened)
     answer(**result.to_dict())
-    for check in result.checks:
-        out.print(f"{_mark(check):<38} {escape(_printable(f'{check.name}: {check.detail}'))}")
+    _print(result.checks)
     out.print(_summary(result), style="bold")
     if result.exit_code:
         raise typer.Exit(result.exit_code)
+
+
+def _print(checks: Sequence[Check]) -> None:
+    """A line for each check; rules of a preset of which the same was found share one."""
+    lines = Table.grid(padding=(0, 2))
+    lines.add_column(no_wrap=True)
+    lines.add_column(overflow="fold")
+    for alike in _alike(checks):
+        lines.add_row(_mark(alike[0]), escape(_printable(f"{_named(alike)}: {alike[0].detail}")))
+    out.print(lines)
+
+
+def _alike(checks: Sequence[Check]) -> list[list[Check]]:
+    found: dict[object, list[Check]] = {}
+    for i, check in enumerate(checks):
+        same = (check.preset, check.holds, check.standing, check.detail)
+        found.setdefault(same if check.preset is not None else i, []).append(check)
+    return list(found.values())
+
+
+def _named(alike: Sequence[Check]) -> str:
+    if len(alike) == 1:
+        return alike[0].name
+    return f"{alike[0].preset}, {len(alike)} rules ({'; '.join(str(check.rule) for check in alike)})"
 
 
 def _mark(check: Check) -> str:
@@ -76,5 +101,6 @@ def _summary(result: Verification) -> str:
     if n_failed:
         return f"{n_failed} of {len(result.checks)} checks fail."
     if n_word:
-        return f"No check fails; {n_word} entries rest on the publisher's word alone."
+        entries = "1 entry rests" if n_word == 1 else f"{n_word} entries rest"
+        return f"No check fails; {entries} on the publisher's word alone."
     return "No check fails, and nothing rests on the publisher's word alone."

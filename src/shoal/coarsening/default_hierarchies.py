@@ -15,7 +15,6 @@ only. Declare bounds and levels where that matters.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -24,6 +23,7 @@ import polars as pl
 
 from shoal.coarsening.code_systems import SYSTEMS, System
 from shoal.coarsening.hierarchy import Hierarchy, Ladder, distinct_values, hierarchy_error
+from shoal.coarsening.intervals import nice
 from shoal.coarsening.steps import Step, as_text, keeping
 from shoal.conform import levels_like
 from shoal.domain.absence import bare
@@ -106,7 +106,7 @@ def _doubling(content: pl.Series, column: Column) -> Hierarchy:
     if not low < high:
         return Hierarchy.flat()
     whole = content.dtype.is_integer() if column.bounds is None else is_whole(column)
-    width = _nice((high - low) / _FINEST_BINS)
+    width = nice((high - low) / _FINEST_BINS)
     width = max(width, 2.0) if whole else width
     widths = []
     while width < high - low:
@@ -118,12 +118,6 @@ def _doubling(content: pl.Series, column: Column) -> Hierarchy:
 def _range(content: pl.Series) -> tuple[float, float]:
     low, high = content.min(), content.max()
     return (0.0, 0.0) if low is None or high is None else (float(low), float(high))  # type: ignore[arg-type]
-
-
-def _nice(width: float) -> float:
-    """The next larger number of the form 1, 2 or 5 times a power of ten."""
-    power = 10.0 ** math.floor(math.log10(width))
-    return next(float(f"{times * power:.12g}") for times in (1, 2, 5, 10) if times * power >= width * (1 - 1e-9))
 
 
 def _neighbours(content: pl.Series, column: Column) -> Hierarchy:

@@ -26,13 +26,14 @@ from shoal.coarsening.default_hierarchies import follows_schema, ladder_for
 from shoal.coarsening.hierarchy import Ladder
 from shoal.coarsening.lattice import Found, search
 from shoal.coarsening.lattice_nodes import Counter, Node
-from shoal.coarsening.loss import LossName, cell_losses, importance_of
+from shoal.coarsening.loss import LossName, cell_losses
 from shoal.condition.conditions import Conditions, Counted, smallest_in_subsets
 from shoal.conform import Prepared
 from shoal.equivalence import Codes
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 from shoal.fact import Fact
 from shoal.frame import as_text, series
+from shoal.importance import importance_of
 from shoal.method import ReportText
 from shoal.params import Help, Range, check
 

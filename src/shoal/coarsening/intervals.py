@@ -16,7 +16,7 @@ import polars as pl
 
 from shoal.arrays import FloatArray, IntArray
 
-__all__ = ["between", "closed", "interval", "is_whole", "of_width", "tidy"]
+__all__ = ["around", "between", "closed", "interval", "is_whole", "nice", "of_width", "tidy"]
 
 
 def is_whole(values: FloatArray) -> bool:
@@ -76,6 +76,31 @@ def closed(low: float, high: float, whole: bool) -> str:
         return _short(low)
     hyphen = "-" if whole and low >= 0 else " to "  # a minus sign beside a hyphen would be hard to read
     return f"{_short(low)}{hyphen}{_short(high)}"
+
+
+def around(values: Sequence[float]) -> str:
+    """The name of an interval with all these numbers in it; ends of numbers that aren't whole are nobody's own.
+
+    Examples
+    --------
+    >>> around([12.963, 21.5, 30.8594]), around([3, 9])
+    ('12 to <32', '3-9')
+    """
+    low, high = float(min(values)), float(max(values))
+    if is_whole(np.asarray(values, dtype=np.float64)) or low == high:
+        return closed(low, high, low == math.floor(low))
+    step = nice((high - low) / 10)
+    return interval(_tidied(math.floor(low / step) * step), _tidied((math.floor(high / step) + 1) * step), whole=False)
+
+
+def nice(width: float) -> float:
+    """The next larger number of the form 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(width))
+    return next(_tidied(times * power) for times in (1, 2, 5, 10) if times * power >= width * (1 - 1e-9))
+
+
+def _tidied(number: float) -> float:
+    return float(f"{number:.12g}")
 
 
 def _cut(low: float, high: float, whole: bool, within: tuple[float, float] | None) -> str:

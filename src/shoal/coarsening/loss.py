@@ -21,8 +21,7 @@ How much each quasi-identifier counts where one has to give way.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -31,10 +30,9 @@ import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.coarsening.hierarchy import Ladder
-from shoal.errors import ParameterError
 from shoal.schema import Kind
 
-__all__ = ["CellLoss", "LossName", "cell_losses", "importance_of"]
+__all__ = ["CellLoss", "LossName", "cell_losses"]
 
 LossName: TypeAlias = Literal["granularity", "precision", "entropy", "discernibility"]
 
@@ -135,18 +133,3 @@ def _counts(ladder: Ladder, rows: IntArray | None) -> IntArray:
 def _numbers(ladder: Ladder) -> FloatArray:
     numbers = ladder.values.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
     return np.where(np.isin(numbers, ladder.reasons), np.nan, numbers)
-
-
-def importance_of(owner: str, given: Mapping[str, float] | None, names: Sequence[str]) -> FloatArray:
-    """The importance of each of the columns `names`; 1 for those that `given` doesn't name.
-
-    A name that is no quasi-identifier, or a number that isn't positive, is a ParameterError of `owner`.
-    """
-    weights = dict(given or {})
-    unknown = sorted(str(name) for name in weights if name not in names)
-    if unknown:
-        raise ParameterError(owner, "importance must name quasi-identifiers", got=", ".join(unknown)[:60])
-    for name, weight in weights.items():
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < math.inf:
-            raise ParameterError(owner, f"importance of '{name}' must be a positive number", got=repr(weight)[:40])
-    return np.array([float(weights.get(name, 1.0)) for name in names])

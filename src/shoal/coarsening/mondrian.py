@@ -38,7 +38,6 @@ from shoal.arrays import BoolArray, FloatArray, IntArray, numbered
 from shoal.coarsening.coarsener import Coarsened, Coarsener, within_limits
 from shoal.coarsening.default_hierarchies import ladder_for
 from shoal.coarsening.hierarchy import Ladder
-from shoal.coarsening.loss import importance_of
 from shoal.coarsening.steps import as_text
 from shoal.coarsening.written_cells import Axis, Boxes, axes_of, one_zero
 from shoal.condition.conditions import Conditions
@@ -47,6 +46,7 @@ from shoal.equivalence import Codes, codes, combine
 from shoal.errors import SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
+from shoal.importance import importance_of
 from shoal.method import ReportText
 from shoal.params import Help, Range, check
 from shoal.rng import stream

@@ -29,7 +29,6 @@ import polars as pl
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.coarsening.cell_search import Suppression, suppress_cells
 from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener, within_limits
-from shoal.coarsening.loss import importance_of
 from shoal.coarsening.written_cells import one_zero
 from shoal.condition.conditions import Conditions, smallest_in_subsets
 from shoal.conform import Prepared
@@ -37,6 +36,7 @@ from shoal.equivalence import Codes, ranks
 from shoal.errors import SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
+from shoal.importance import importance_of
 from shoal.method import ReportText
 from shoal.params import Help, Range, check
 from shoal.rng import stream

@@ -16,7 +16,9 @@ from shoal.comparison.page import chart_of, map_of, read, write
 from shoal.errors import ParameterError
 from shoal.frame import Backend
 from shoal.reading import Reading
+from shoal.record import html_table
 from shoal.report.markup import Html
+from shoal.report.readings import shown
 from shoal.synth.domain import give
 
 __all__ = ["Comparison"]
@@ -96,7 +98,13 @@ class Comparison:
         return f"Comparison({len(self.outcomes)} recipes, {self.n_records} records)"
 
     def _repr_html_(self) -> str:
-        return self.plot
+        """The comparison as a notebook shows it: the map, and below it what its numbers are."""
+        return f"{self.plot}{html_table(f'{self!r}, internal', self._lines(), _HEAD)}"
+
+    def _lines(self) -> list[tuple[str, ...]]:
+        """A row for each recipe: measured, or why it was not."""
+        front = {id(one) for one in self.front}
+        return [_line(self, place, one, id(one) in front) for place, one in enumerate(self.outcomes, start=1)]
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as JSON-safe words."""
@@ -153,6 +161,17 @@ def checked_limit(limit: float) -> float:
 
 def _headlines(one: Outcome) -> dict[str, float | None]:
     return {"risk": one.risks.get(RISK), "utility": one.utilities.get(UTILITY)}
+
+
+_HEAD = ("", "recipe", "found", "guessed", "preserved", "proved", "risk reads", "preserved reads", "on the front")
+
+
+def _line(comparison: Comparison, place: int, one: Outcome, on_front: bool) -> tuple[str, ...]:
+    if not one.is_done:
+        return (str(place), one.name, one.state, one.reason)
+    found, guessed, kept = comparison.readings(one)
+    figures = [shown(reading, reading.value) for reading in (found, guessed, kept)]
+    return (str(place), one.name, *figures, one.proof, found.verdict, kept.verdict, "★" if on_front else "")
 
 
 _TEXTS = ("name", "family", "state", "reason")

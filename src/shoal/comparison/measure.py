@@ -61,7 +61,7 @@ from shoal.release.write import keeps_bound
 from shoal.risk import RiskReport, attribute_inference, reidentification_attack, verbatim_rows
 from shoal.risk.nearest import match_pair
 from shoal.rng import repeatable, stream
-from shoal.schema import Schema
+from shoal.schema import LinkedSchema, Schema
 from shoal.utility import assess
 from shoal.utility.intersection import TotalVariation, total_variation_of
 
@@ -78,7 +78,7 @@ __all__ = [
 _MOST_PAIRS = 300
 
 
-def release_of(table: Any, schema: Schema, recipe: Recipe, seed: int) -> Release:
+def release_of(table: Any, schema: Schema | LinkedSchema, recipe: Recipe, seed: int) -> Release:
     """A release to be measured and thrown away; the key follows from the seed too, so that a comparison repeats.
 
     No account is touched: what never leaves the room spends nothing.
@@ -133,6 +133,7 @@ def _risks(release: Release, seed: int) -> dict[str, float | None]:
         "guessed": _guessed(risk.inference),
         "replicated_uniques": _replicated(release.pair),
         "copied_uniques": risk.verbatim.unique_share,
+        **({} if release.linked is None else {"one_event": release.linked.joint.share_below("1")}),
     }
 
 

@@ -159,7 +159,7 @@ def _tables(comparison: Comparison, limit: float) -> Html:
     ]
     note = (
         "★ on the front. † Synthetic rows belong to no real person; see below for what is counted instead. The first "
-        "rows are what to hold the others against; what is kept is held against another sample of the same size. "
+        "rows are for comparison; what is kept is compared with another sample of the same size. "
         "Risk reads against the limit, what is kept against the other sample: good if no worse than that by more than "
         "2% or a tenth of what it lacks."
     )

@@ -7,32 +7,30 @@ of workers nor on the other recipes. (Protective noise of differential privacy n
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from shoal.comparison.comparison import Comparison
+from shoal.comparison.data import Data
 from shoal.comparison.outcome import Outcome
 from shoal.comparison.processes import Answer, run_tasks
 from shoal.comparison.store import Store, read_stored, stored_outcome, write_stored
 from shoal.comparison.trial_recipes import default_recipes
-from shoal.conform import prepare
-from shoal.errors import FileError, ParameterError, SchemaError
-from shoal.frame import Frame, enter, series
+from shoal.errors import ParameterError, SchemaError
+from shoal.frame import enter
 from shoal.progress import advance
 from shoal.recipe import Progress, Recipe, as_recipes, quiet
 from shoal.release.release import checked_seed
 from shoal.rng import stream
-from shoal.schema import Schema
+from shoal.schema import LinkedSchema, Schema
 from shoal.synth.domain import backend_of
 
 __all__ = ["compare"]
@@ -40,7 +38,7 @@ __all__ = ["compare"]
 
 def compare(
     table: Any,
-    schema: Schema,
+    schema: Schema | LinkedSchema,
     recipes: Sequence[Any] | None = None,
     *,
     seed: int | None = None,
@@ -57,7 +55,8 @@ def compare(
     Parameters
     ----------
     table, schema
-        pandas, Polars (eager or lazy), PyArrow or DuckDB, and the role of every column.
+        pandas, Polars (eager or lazy), PyArrow or DuckDB, and the role of every column; or linked tables by name and
+        their `LinkedSchema`, of which the persons are measured.
     recipes
         Recipes, pairs ``(grouper, mask or masks)``, coarseners or lists of them, synthesizers; None tries a grid that
         covers every family that suits the schema (`shoal.comparison.default_recipes`).
@@ -90,20 +89,22 @@ def compare(
     (['mdav:k=5, then centroid', 'mondrian:k=5'], {'done'})
     """
     n_jobs, limit = _checked_jobs(jobs), _checked_limit(time_limit)
-    if schema.pseudonym:
+    linked = isinstance(schema, LinkedSchema)
+    if isinstance(schema, Schema) and schema.pseudonym:
         raise SchemaError("compare", "tries recipes without pseudonyms", hint="Leave `pseudonym` out of the schema.")
-    frame = enter(table)
-    chosen = default_recipes(schema, frame) if recipes is None else as_recipes(recipes)
-    whole = _checked_table(frame, schema, chosen)
-    known = _nameless(schema)
+    given = table if linked else enter(table)
+    chosen = default_recipes(schema, given) if recipes is None else as_recipes(recipes)
+    data = Data.of(given, schema, chosen)
     store = Store.open(folder)
     number = store.seed if seed is None else checked_seed(seed)
-    with _job(whole, known) as (job, digest):
-        plan = _Plan(schema=known, recipes=chosen, seed=number, limit=limit, store=store, digest=digest)
+    with tempfile.TemporaryDirectory(prefix="shoal-", ignore_cleanup_errors=True) as name:
+        job = Path(name)  # private, and gone at the end
+        plan = _Plan(schema=data.schema, recipes=chosen, seed=number, limit=limit, store=store, digest=data.write(job))
         outcomes, reference = plan.carry_out(job, n_jobs, progress or quiet)
+    roles = data.roles
     return Comparison(
-        outcomes=outcomes, reference=reference, n_records=len(whole), quasi=schema.quasi, sensitive=schema.sensitive,
-        backend=backend_of(table),
+        outcomes=outcomes, reference=reference, n_records=len(data.persons), quasi=roles.quasi,
+        sensitive=roles.sensitive, backend="polars" if linked else backend_of(table),
     )  # fmt: skip
 
 
@@ -111,7 +112,7 @@ def compare(
 class _Plan:
     """What is to be done, and what of it is there already."""
 
-    schema: Schema
+    schema: Schema | LinkedSchema
     recipes: tuple[Recipe, ...]
     seed: int
     limit: float
@@ -177,39 +178,6 @@ def _outcome(recipe: Recipe, answer: Answer) -> Outcome:
     words = {"reason": "", "risks": {}, "utilities": {}, "claims": [], **answer.words}
     named = {"recipe": recipe.to_dict(), "name": recipe.title, "family": recipe.family}
     return replace(Outcome.from_dict({**words, **named, "seconds": round(answer.seconds, 3)}), recipe=recipe)
-
-
-@contextmanager
-def _job(table: pl.DataFrame, schema: Schema) -> Iterator[tuple[Path, str]]:
-    """A private folder with the table for the workers, and the digest of its content; gone at the end."""
-    with tempfile.TemporaryDirectory(prefix="shoal-", ignore_cleanup_errors=True) as name:
-        job = Path(name)
-        try:
-            table.write_ipc(job / "table.arrow", compression="uncompressed")
-            (job / "schema.json").write_text(json.dumps(schema.to_dict()), encoding="utf-8")
-            with open(job / "table.arrow", "rb") as content:
-                digest = hashlib.file_digest(content, "sha256").hexdigest()
-        except (OSError, pl.exceptions.PolarsError) as error:
-            got = (getattr(error, "strerror", "") or "").lower()
-            raise FileError(name, "the table for the workers can't be written there", got=got) from None
-        yield job, digest
-
-
-def _checked_table(frame: Frame, schema: Schema, recipes: Sequence[Recipe]) -> pl.DataFrame:
-    """The table as Polars, held to its schema once; synthesizers have rules of their own for missing numbers.
-
-    Identifiers are never released, so they don't leave this process.
-    """
-    if any(recipe.needs_prepared for recipe in recipes):
-        prepare(frame, schema)
-    return pl.DataFrame([series(frame, name) for name in frame.columns if name not in schema.identifier])
-
-
-def _nameless(schema: Schema) -> Schema:
-    """The schema without identifiers."""
-    kept = tuple(column for column in schema.columns if column.role != "identifier")
-    names = {column.name for column in kept}
-    return Schema(kept, tuple(rule for rule in schema.rules if names.issuperset(rule.columns)))
 
 
 def _checked_jobs(jobs: int | None) -> int:

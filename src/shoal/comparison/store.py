@@ -20,7 +20,7 @@ from shoal.errors import FileError, ShoalError
 from shoal.files import write_text
 from shoal.recipe import Recipe
 from shoal.rng import fresh_key, fresh_seed
-from shoal.schema import Schema
+from shoal.schema import LinkedSchema, Schema
 
 __all__ = ["Store"]
 
@@ -61,7 +61,7 @@ class Store:
         secret = _secret(place)
         return cls(folder=place, key=secret["key"], seed=secret["seed"])
 
-    def path(self, table: str, schema: Schema, recipe: dict[str, Any], seed: int) -> Path | None:
+    def path(self, table: str, schema: Schema | LinkedSchema, recipe: dict[str, Any], seed: int) -> Path | None:
         """Where the outcome of a recipe is kept; `table` is a digest of the content."""
         if self.folder is None:
             return None

@@ -28,10 +28,12 @@ from shoal.errors import SchemaError
 from shoal.frame import enter
 from shoal.group import MDAV, Ball, Crest, KMember
 from shoal.group.mix import class_names
+from shoal.linked.exchange import ExchangeBags
 from shoal.mask import Centroid, GaussianDither, MicroPerturb, PushBack, Resample, Shuffle
 from shoal.method import FAMILIES, methods
 from shoal.recipe import Anonymization, Coarsening, Recipe, Synthesis, read_recipe
-from shoal.schema import Column, Schema
+from shoal.recipe.linked import LinkedRecipe
+from shoal.schema import Column, LinkedSchema, Schema
 
 __all__ = ["default_recipes"]
 
@@ -40,15 +42,18 @@ _FEW = 10  # columns: local suppression looks at 2^10 subsets of them
 _DELTA = 1e-9  # far below 1 / records for any table that fits in memory
 
 
-def default_recipes(schema: Schema, table: Any = None) -> tuple[Recipe, ...]:
+def default_recipes(schema: Schema | LinkedSchema, table: Any = None) -> tuple[Recipe, ...]:
     """A grid of about fifteen recipes that covers every family that suits `schema`.
+
+    Of linked tables: masks and coarsening for the persons, each with the histories of events exchanged within groups.
 
     Parameters
     ----------
     schema
         What the columns are.
     table
-        The table, for the kinds that the schema leaves open and for a scan for identifiers; None: by the schema alone.
+        The table, or linked ones by name: for the kinds that the schema leaves open and for a scan for identifiers;
+        None: by the schema alone.
 
     Examples
     --------
@@ -58,11 +63,23 @@ def default_recipes(schema: Schema, table: Any = None) -> tuple[Recipe, ...]:
     >>> 12 <= len(recipes) <= 20
     True
     """
+    if isinstance(schema, LinkedSchema):
+        return _linked(schema, None if table is None else table[schema.persons.name])
     if not schema.quasi:
         raise SchemaError("schema", "must name at least one quasi-identifier to compare releases")
     settled = schema if table is None else _settled(table, schema)
     many = table is not None and len(enter(table)) > _MANY
     return (*_masked(settled, many), *_coarsened(settled, table, many), *_synthetic(settled), *_others())
+
+
+def _linked(schema: LinkedSchema, persons: Any) -> tuple[Recipe, ...]:
+    roles = schema.persons.whole
+    if not roles.quasi:
+        raise SchemaError("schema", "must name at least one quasi-identifier of persons to compare releases")
+    settled = roles if persons is None else _settled(persons, roles)
+    many = persons is not None and len(enter(persons)) > _MANY
+    made = [*_masked(settled, many), *_coarsened(settled, None, many)]
+    return tuple(LinkedRecipe.of(recipe, ExchangeBags()) for recipe in made)
 
 
 def _settled(table: Any, schema: Schema) -> Schema:

@@ -16,15 +16,13 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from shoal.comparison import measure
+from shoal.comparison.data import Data
 from shoal.conform import prepare
 from shoal.errors import ShoalError
 from shoal.heap import keep_freed_memory
 from shoal.processes import follow_parent
 from shoal.recipe import read_recipe
-from shoal.schema import Schema
 
 __all__ = ["answer", "main"]
 
@@ -38,16 +36,16 @@ def main() -> None:
     os.dup2(2, 1)
     tasks: queue.Queue[str] = queue.Queue()
     follow_parent(tasks.put, last=lambda: shutil.rmtree(job, ignore_errors=True))
-    table, schema = _read(job)
+    data = Data.read(job)
     _tell(channel, {"ready": True})
     while True:
-        _tell(channel, answer(table, schema, json.loads(tasks.get())))
+        _tell(channel, answer(data, json.loads(tasks.get())))
 
 
-def answer(table: Any, schema: Any, task: dict[str, Any]) -> dict[str, Any]:
+def answer(data: Data, task: dict[str, Any]) -> dict[str, Any]:
     """Run one task; whatever goes wrong is a state and a reason."""
     try:
-        return {"state": "done", **_work(table, schema, task)}
+        return {"state": "done", **_work(data, task)}
     except ShoalError as error:
         return {"state": "refused", "reason": str(error)}
     except MemoryError:
@@ -58,16 +56,12 @@ def answer(table: Any, schema: Any, task: dict[str, Any]) -> dict[str, Any]:
         return {"state": "failed", "reason": f"Internal fault: {type(error).__name__} in {place.name} ({where})."}
 
 
-def _work(table: Any, schema: Any, task: dict[str, Any]) -> dict[str, Any]:
+def _work(data: Data, task: dict[str, Any]) -> dict[str, Any]:
     if task["recipe"] is None:
-        return {"reference": measure.reference(table, prepare(table, schema), task["measure"])}
-    release = measure.release_of(table, schema, read_recipe(task["recipe"]), task["seed"])
+        prepared = prepare(data.persons, data.roles)
+        return {"reference": measure.reference(data.persons, prepared, task["measure"])}
+    release = measure.release_of(data.whole, data.schema, read_recipe(task["recipe"]), task["seed"])
     return measure.measure(release, task["measure"])
-
-
-def _read(job: Path) -> tuple[Any, Any]:
-    table = pl.read_ipc(job / "table.arrow")
-    return table, Schema.from_dict(json.loads((job / "schema.json").read_text(encoding="utf-8")))
 
 
 def _tell(channel: Any, words: dict[str, Any]) -> None:

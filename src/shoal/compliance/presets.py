@@ -33,13 +33,14 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import IntArray
+from shoal.canonical import plain
 from shoal.coarsening.coarsener import Coarsener
 from shoal.compliance.identifiers import AGES, DATES, FREE_TEXT, GEOGRAPHIC, IDENTIFIERS, OTHER_CODES, named
 from shoal.compliance.safe_harbor import LimitedDataSet, SafeHarbor, outright
 from shoal.compliance.scan import Scan, scan, scan_counted
 from shoal.equivalence import classes_of
 from shoal.errors import ParameterError
-from shoal.frame import Frame, enter, series
+from shoal.frame import Frame, adopt, enter, series, with_columns
 from shoal.record import Record
 from shoal.schema import Schema
 from shoal.schema.infer import words_in
@@ -199,7 +200,7 @@ class Preset:
 
     def findings(self, released: Any, schema: Schema, **known: Any) -> tuple[Check, ...]:
         """Hold a finished table to the rules; `known` are further fields of `Finished`."""
-        finished = Finished(frame=enter(released), schema=schema, **known)
+        finished = Finished(frame=_plain(released), schema=schema, **known)
         return tuple(made for checks in self.checks for made in checks(self, finished))
 
     @property
@@ -214,7 +215,7 @@ class Preset:
 
     def event_findings(self, released: Any, schema: Schema, persons: IntArray, **known: Any) -> tuple[Check, ...]:
         """Hold a finished table of events to the rules that don't count classes; `persons` says whose row each is."""
-        finished = Finished(frame=enter(released), schema=schema, persons=persons, **known)
+        finished = Finished(frame=_plain(released), schema=schema, persons=persons, **known)
         return tuple(made for checks in self.checks if checks is not _classes for made in checks(self, finished))
 
     def known_events(self, shared: int) -> Check | None:
@@ -226,6 +227,12 @@ class Preset:
             f"{shared} persons at least, by a claim of the release" if shared else "nothing is claimed of known events"
         )
         return Check(rule=rule, holds=shared >= self.k, words=words, by_claim=True)
+
+
+def _plain(released: Any) -> Frame:
+    """The table in the types that its file has: whole numbers that came as floats have levels and may be codes."""
+    frame = enter(released)
+    return with_columns(frame, {name: adopt(plain(series(frame, name)), frame) for name in frame.columns})
 
 
 def _with(step: Coarsener, given: Mapping[str, Any]) -> Coarsener:

@@ -7,13 +7,13 @@ rewritten in every released column, whatever its role:
 
 - ZIP codes become their first three digits, or ``000`` where 20,000 people or fewer live in all ZIP codes with these
   digits (see below; what isn't a ZIP code becomes ``000``, too);
-- dates, by name or by value, become years; a year of birth that shows an age over 89 in the year of the data becomes
-  the latest such year;
+- dates, by name or by value, become years; a year that shows an age over 89 in the year of the data (of birth, or of
+  anything else that somebody under 90 can't have lived to see) becomes the latest such year;
 - ages over 89 become 90, which stands for 90 and over;
 - other places smaller than a state (city, county, tract, coordinates) are suppressed.
 
 What can't be judged is refused until a person says what it is: a region that may be smaller than a state, numbers in a
-column of dates that are no dates, years of birth of people who may be over 89 while the year of the data isn't given.
+column of dates that are no dates, years of people who may be over 89 while the year of the data isn't given.
 
 A *limited data set* (164.514(e)) may keep dates, cities, ZIP codes and ages; only the first rule applies, and street
 addresses count as names do.
@@ -47,6 +47,7 @@ from shoal.compliance.scan import (
     OLDEST,
     Finding,
     Scan,
+    born_long_ago,
     counted_cells,
     lower_ends,
     scan_counted,
@@ -142,14 +143,19 @@ class SafeHarbor(Coarsener):
         found = self.judged(counted)
         made = {name: self._column(series(frame, name), found, counted[name]) for name in counted}
         columns = {name: _levels(column, prepared.schema) for name, column in made.items() if column is not None}
+        known = {name: series(frame, name).to_frame("value").with_columns(count=pl.lit(1)) for name in columns}
         return Coarsened(
-            columns=columns, kept=np.ones(prepared.n, dtype=np.bool_), facts=self.facts, outside=_held(found, columns)
+            columns=columns,
+            kept=np.ones(prepared.n, dtype=np.bool_),
+            facts=self.facts,
+            details=_held(found, columns),
+            outside=_held(found, _mostly_rewritten(columns, known)),
         )
 
     def apply_counted(
         self, schema: Schema, counted: Mapping[str, pl.DataFrame]
     ) -> tuple[dict[str, pl.DataFrame], dict[str, list[str]]]:
-        """What is written for each of the different values of a column, and which columns held what.
+        """What is written for each different value of a column, and which columns held what, as far as it shows.
 
         `counted` has the values (``value``) of each released column with their rows (``count``), missing ones too; the
         tables have columns ``from`` and ``to``. What is refused is what `apply` refuses of the rows themselves.
@@ -159,14 +165,14 @@ class SafeHarbor(Coarsener):
         made = {name: self._column(cells["value"].alias(name), found, cells) for name, cells in counted.items()}
         columns = {name: _levels(column, schema) for name, column in made.items() if column is not None}
         maps = {name: pl.DataFrame({"from": counted[name]["value"], "to": new}) for name, new in columns.items()}
-        return maps, _held(found, columns)
+        return maps, _held(found, _mostly_rewritten(columns, counted))
 
     def judged(self, counted: Mapping[str, pl.DataFrame]) -> Scan:
         """What the columns hold, once nothing in them must be refused."""
         check(self)
         _check_zips(self.small_zips or ())
         found = scan_counted(counted, year=self.year)
-        _refuse(type(self).__name__, _direct(found), _unclear(found, self._born(counted)))
+        _refuse(type(self).__name__, _direct(found), _unclear(found, self._born(counted, found)))
         return found
 
     @property
@@ -182,16 +188,17 @@ class SafeHarbor(Coarsener):
             "places smaller than a state are suppressed",
         )
 
-    def _born(self, counted: Mapping[str, pl.DataFrame]) -> list[Finding]:
-        """Dates of birth, once they are years, of people who may be over 89; none where the year is given."""
+    def _born(self, counted: Mapping[str, pl.DataFrame], found: Scan) -> list[Finding]:
+        """Dates, once they are years, of people who may be over 89; none where the year is given."""
         if self.year is not None:
             return []
+        dated = {finding.column for finding in found.of(DATES)}
         years = {
             name: cells.with_columns(year_of(cells["value"]).alias("value")).drop_nulls("value")
             for name, cells in counted.items()
-            if speaks_of_birth(name)
+            if name in dated or speaks_of_birth(name)
         }
-        return list(scan_counted(years).of(AGES))
+        return [finding for name, cells in years.items() for finding in born_long_ago(name, cells)]
 
     def _column(self, column: pl.Series, found: Scan, counted: pl.DataFrame) -> pl.Series | None:
         """What is written instead of a column, if anything."""
@@ -211,13 +218,29 @@ class SafeHarbor(Coarsener):
 
     def _years(self, column: pl.Series) -> pl.Series:
         years = year_of(column)
-        if self.year is not None and speaks_of_birth(column.name):
+        if self.year is not None:
             years = years.clip(lower_bound=self.year - OLDEST - 1)
         return years.alias(column.name)
 
 
-def _held(found: Scan, columns: Mapping[str, pl.Series]) -> dict[str, list[str]]:
-    """The columns that were rewritten, by what they held; what is written there shows it."""
+def _mostly_rewritten(columns: Mapping[str, pl.Series], counted: Mapping[str, pl.DataFrame]) -> list[str]:
+    """The columns of which most known cells were rewritten, so that what is written there shows what they held.
+
+    That a few were, such as ages over 89, tells of these people, and a later step may leave them out.
+    """
+    return [name for name, new in columns.items() if _rewritten_share(new, counted[name]) > 0.5]
+
+
+def _rewritten_share(new: pl.Series, cells: pl.DataFrame) -> float:
+    both = cells.select(pl.col("value").cast(pl.String), pl.col("count"), new.cast(pl.String).alias("new")).drop_nulls(
+        "value"
+    )
+    other = both.filter(pl.col("value").ne_missing(pl.col("new")))
+    return int(other["count"].sum()) / max(1, int(both["count"].sum()))
+
+
+def _held(found: Scan, columns: Iterable[str]) -> dict[str, list[str]]:
+    """The columns that were rewritten, by what they held."""
     held = {name: next(f.identifier for f in found.findings if f.column == name) for name in columns}
     return {title: [name for name, other in held.items() if other == title] for title in dict.fromkeys(held.values())}
 

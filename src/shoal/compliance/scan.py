@@ -10,8 +10,8 @@ Columns in which everybody has another whole number are named as possible codes 
 Three digits of a ZIP code, a year alone, and ages pooled at 90 are no findings: the rule lets them stand.
 
 What a scan can't judge it says: places that may be smaller than a state (a *region* of unknown names), numbers in a
-column of dates that are neither days nor years, and years of birth of people who may be over 89 where nobody says of
-which year the data are.
+column of dates that are neither days nor years, and years (of birth, of marriage) of people who may be over 89 where
+nobody says of which year the data are.
 """
 
 from __future__ import annotations
@@ -47,11 +47,13 @@ __all__ = [
     "OLDEST",
     "Finding",
     "Scan",
+    "born_long_ago",
     "counted_cells",
     "is_free_text",
     "lower_ends",
     "scan",
     "scan_counted",
+    "shows_years",
     "speaks_of_age",
     "speaks_of_birth",
 ]
@@ -174,13 +176,34 @@ def speaks_of_age(name: str) -> bool:
 
 def speaks_of_birth(name: str) -> bool:
     """Whether a column's name says that it holds dates or years of birth."""
-    return any(
-        word.startswith(("birth", "dob", "yob", "dateofbirth")) and word not in _BORN_OTHERWISE
-        for word in words_in(name)
-    )
+    return any(word.startswith(_BIRTH) and word not in _BORN_OTHERWISE for word in words_in(name))
+
+
+def shows_years(name: str, values: pl.Series) -> bool:
+    """Whether a column's different values are years that may show how old somebody is.
+
+    They are if its name speaks of birth, and whatever its name is if they are many and none lies ahead: somebody who
+    married ninety years ago is over 89, too.
+    """
+    if not len(values) or not are_years(values):
+        return False
+    years = _first_years(values)
+    past = bool(((years <= _this_year()) & (years == years.round())).all())
+    return speaks_of_birth(name) or (past and len(values) >= _MANY_YEARS)
+
+
+def _first_years(values: pl.Series) -> pl.Series:
+    """The years, or the first year of each interval or set of them."""
+    return values if values.dtype.is_numeric() else lower_ends(values)
+
+
+def _this_year() -> int:
+    return datetime.now(UTC).year
 
 
 _AGE = {"age", "ages", "agep", "agelast", "ageyears", "ageatdeath", "agegroup", "agegrp", "agecat", "agegr", "ageband"}
+_BIRTH = ("birth", "brth", "dob", "yob", "born", "dateofbirth", "yearborn", "yrborn", "byear", "bdate", "geburt")
+_MANY_YEARS = 10  # different whole numbers from which on it is no accident that all of them are years
 _BORN_OTHERWISE = {"birthweight", "birthwt", "birthplace", "birthcountry", "birthstate", "births", "birthorder"}
 
 
@@ -318,8 +341,8 @@ def _others(column: str, distinct: pl.DataFrame, n: int, year: int | None) -> li
     values = distinct["value"]
     if speaks_of_age(column):
         return _old(column, values, distinct["count"], n)
-    if speaks_of_birth(column) and are_years(values):
-        return _born_long_ago(column, _earliest(distinct), n, year)
+    if shows_years(column, values):
+        return born_long_ago(column, distinct.with_columns(_first_years(values).alias("value")), year)
     if n and PLACES_OF_ANY_SIZE & set(words_in(column)) and not _says_whether(values):
         places = [] if _is_state_or_larger(values) else [_plain(column, "B", GEOGRAPHIC, n, n, by_name=True)]
         return [replace(place, by_values=False, judged=False) for place in places]
@@ -342,17 +365,11 @@ def lower_ends(texts: pl.Series) -> pl.Series:
     return texts.cast(pl.String).str.extract(r"(\d+)", 1).cast(pl.Int64, strict=False)
 
 
-def _earliest(distinct: pl.DataFrame) -> pl.DataFrame:
-    """Years, or the first year of each interval or set of them."""
-    values = distinct["value"]
-    return distinct if values.dtype.is_numeric() else distinct.with_columns(lower_ends(values).alias("value"))
-
-
-def _born_long_ago(name: str, distinct: pl.DataFrame, n: int, year: int | None) -> list[Finding]:
-    """Years of birth of people over 89 in `year`; in the present year, where nobody says which, it can't be judged."""
-    oldest = (year or datetime.now(UTC).year) - OLDEST - 1
+def born_long_ago(name: str, distinct: pl.DataFrame, year: int | None = None) -> list[Finding]:
+    """Years that show an age over 89 in `year`; in the present year, where nobody says which, it can't be judged."""
+    oldest, n = (year or _this_year()) - OLDEST - 1, int(distinct["count"].sum())
     n_old = int(distinct["count"].filter(distinct["value"] < oldest).sum())
-    found = [_plain(name, "C", AGES, n_old, n, by_name=True)] if n_old else []
+    found = [_plain(name, "C", AGES, n_old, n, by_name=speaks_of_birth(name))] if n_old else []
     return [replace(one, judged=year is not None) for one in found]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from shoal.exports import on_demand
 
 if TYPE_CHECKING:
+    from shoal.datasets.american_community import acs, acs_schema
     from shoal.datasets.bulk_data import fhir, fhir_schema, write_fhir
     from shoal.datasets.discharges import discharge, discharge_schema
     from shoal.datasets.inpatients import inpatient, inpatient_schema
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from shoal.datasets.survey import health_survey, health_survey_schema
 
 __all__ = [
+    "acs",
+    "acs_schema",
     "clinic",
     "clinic_schema",
     "discharge",

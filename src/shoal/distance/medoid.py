@@ -4,7 +4,8 @@ The centre of group C in column j is the value of the column that is nearest to 
 
     c_j = arg min over values v of  Σ_{i in C} d_j(a_ij, v).                                 (3)
 
-The values v are those that occur in the table, so that a centre can always be written. On a line that is a median (the
+The values v are those that occur in the table, so that a centre can always be written (`whole`: every level of a table
+of distances, whether or not it occurs). On a line that is a median (the
 lower one, which is a member's value), for 0/1 distances the mode (ties: the more frequent level of the table), and for
 a table of distances the level with the least sum (ties: the same), which need not be a member's.
 
@@ -25,22 +26,26 @@ __all__ = ["lower_medians", "medoids", "modes", "person_positions"]
 _CHUNK = 2**22  # cells of the table of counts that is held at a time
 
 
-def medoids(positions: FloatArray, labels: IntArray, spaces: Spaces, occurring: FloatArray | None = None) -> FloatArray:
+def medoids(
+    positions: FloatArray, labels: IntArray, spaces: Spaces, occurring: FloatArray | None = None, *, whole: bool = False
+) -> FloatArray:
     """The centre of each group, one row per group; labels are 0..c−1 without gaps.
 
-    `occurring` are the positions whose values may be a centre; by default `positions`.
+    `occurring` are the positions whose values may be a centre; by default `positions`. With `whole` every level of a
+    table of distances may be one. On a line and for 0/1 distances nothing is nearer than the best that occurs.
     """
     among = positions if occurring is None else occurring
-    columns = [_center(space, positions[:, j], labels, among[:, j]) for j, space in enumerate(spaces)]
+    columns = [_center(space, positions[:, j], labels, among[:, j], whole) for j, space in enumerate(spaces)]
     return np.column_stack(columns)
 
 
-def _center(space: Space, values: FloatArray, labels: IntArray, among: FloatArray) -> FloatArray:
+def _center(space: Space, values: FloatArray, labels: IntArray, among: FloatArray, whole: bool) -> FloatArray:
     if space.shape == "line":
         return lower_medians(values, labels)
     if space.table is None:
         return modes(values, labels)
-    return _least_sums(space.table, values.astype(np.int64), labels, np.unique(among).astype(np.int64))
+    levels = np.arange(len(space.table)) if whole else np.unique(among).astype(np.int64)
+    return _least_sums(space.table, values.astype(np.int64), labels, levels)
 
 
 def lower_medians(values: FloatArray, labels: IntArray) -> FloatArray:

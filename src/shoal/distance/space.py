@@ -33,8 +33,8 @@ distinct values; else 512 evenly spaced order statistics stand for the column. N
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -184,12 +184,12 @@ class Space:
     values: FloatArray | None = None
 
     @classmethod
-    def fit(cls, column: Column, coding: Coding, codes: FloatArray) -> Space:
-        """Learn the space of one column from its codes."""
+    def fit(cls, column: Column, coding: Coding, codes: FloatArray, *, whole: bool = False) -> Space:
+        """Learn the space of one column from its codes; `whole`: distances of declared levels that nobody has too."""
         metric = Metric(kind=coding.kind) if column.metric is None else Metric.of(column.metric)
         _check_fits(metric, coding)
         if metric.tabled:
-            return _tabled(metric, coding, codes)
+            return _tabled(metric, coding, codes, whole)
         if metric.kind == "nominal":
             return cls(name=coding.name, shape="equal", mapping=map_distances(*_equal_pairs(codes)))
         return cls(name=coding.name, shape="line", mapping=map_distances(*line_pairs(codes, coding.reach)))
@@ -214,6 +214,10 @@ class Space:
         """Mapped distance between positions, element by element."""
         return self.mapping.at(self.distance(a, b))
 
+    def times(self, weight: float) -> Space:
+        """The same with mapped distances times a weight."""
+        return self if weight == 1 else replace(self, mapping=Knots(x=self.mapping.x, y=self.mapping.y * weight))
+
 
 @dataclass(frozen=True)
 class Spaces:
@@ -222,10 +226,14 @@ class Spaces:
     columns: tuple[Space, ...]
 
     @classmethod
-    def fit(cls, schema: Schema, encoder: Encoder, codes: FloatArray) -> Spaces:
+    def fit(cls, schema: Schema, encoder: Encoder, codes: FloatArray, *, whole: bool = False) -> Spaces:
         """Learn the spaces of the encoder's columns from their codes in the original."""
-        fitted = [Space.fit(schema[c.name], c, codes[:, j]) for j, c in enumerate(encoder.codings)]
+        fitted = [Space.fit(schema[c.name], c, codes[:, j], whole=whole) for j, c in enumerate(encoder.codings)]
         return cls(columns=tuple(fitted))
+
+    def weighted(self, importance: Mapping[str, float]) -> Spaces:
+        """The same with the mapped distances of some columns times a weight, for sums over columns."""
+        return Spaces(columns=tuple(space.times(importance.get(space.name, 1.0)) for space in self.columns))
 
     def __iter__(self) -> Iterator[Space]:
         return iter(self.columns)
@@ -278,12 +286,12 @@ def _check_fits(metric: Metric, coding: Coding) -> None:
         )  # fmt: skip
 
 
-def _tabled(metric: Metric, coding: Coding, codes: FloatArray) -> Space:
+def _tabled(metric: Metric, coding: Coding, codes: FloatArray, whole: bool) -> Space:
     if coding.levels is None:
         values = np.unique(codes)
         table = metric.distances(_as_written(metric, pl.Series(values)), coding.name)
     else:
-        values, table = None, _level_table(metric, coding, coding.levels)
+        values, table = None, _level_table(metric, coding, coding.levels, whole)
     bare = Space(name=coding.name, shape="table", mapping=_FLAT, table=table, values=values)
     places = bare.positions(codes).astype(np.int64)
     mapping = map_distances(*table_pairs(table, places))
@@ -293,9 +301,9 @@ def _tabled(metric: Metric, coding: Coding, codes: FloatArray) -> Space:
 _FLAT = Knots(x=np.array([0.0, 1.0]), y=np.array([0.0, 1.0]))
 
 
-def _level_table(metric: Metric, coding: Coding, levels: pl.Series) -> FloatArray:
-    """Distances between the levels that occur; a declared level that doesn't is as far as can be."""
-    occurs = np.flatnonzero(np.asarray(coding.examples)[: len(levels)] >= 0)
+def _level_table(metric: Metric, coding: Coding, levels: pl.Series, whole: bool) -> FloatArray:
+    """Distances between the levels that occur; a declared level that doesn't is as far as can be, unless `whole`."""
+    occurs = np.flatnonzero((np.asarray(coding.examples)[: len(levels)] >= 0) | whole)
     texts = _as_written(metric, levels)
     named = [texts[i] for i in occurs]
     if coding.has_missing and metric.lists(""):

@@ -13,6 +13,7 @@ A codebook often describes more columns than an excerpt has. What it says of oth
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from shoal.errors import InputError, Problems, SchemaError
+from shoal.errors import InputError, SchemaError
 from shoal.files.source import Labels
 from shoal.files.table import read_source
 from shoal.value import Level
@@ -43,6 +44,7 @@ _HEADS = {  # what a column of a codebook holds, and the heads it has, in letter
 _CODE = r"-?\d+(?:\.\d+)?|\.[a-zA-Z]?|[A-Za-z]{1,2}"
 _NUMBER = r"(?<![\w.-])-?\d+(?:\.\d+)?"
 _YES = frozenset(("y", "yes", "true", "1", "x"))
+_MOST_ROWS = 5
 
 
 def read_codebook(path: str | os.PathLike[str], sheet: str | None = None) -> Labels:
@@ -65,7 +67,7 @@ def codebook_labels(given: Labels | Mapping[str, str] | str | os.PathLike[str] |
     if given is None:
         return Labels()
     if isinstance(given, Mapping):
-        return _labels("codebook", [{"name": name, "label": text} for name, text in given.items()])
+        return _labels("codebook", [{"name": _cell(name), "label": _json_text(text)} for name, text in given.items()])
     return read_codebook(given)
 
 
@@ -138,16 +140,16 @@ def _heads(columns: Sequence[str]) -> dict[str, str]:
 
 
 def _cell(cell: Any) -> str:
-    if cell is None:
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
-    return str(int(cell)) if isinstance(cell, float) and cell == int(cell) else str(cell).strip()
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
 
 
 def _json_rows(owner: str) -> list[dict[str, str]]:
     try:
         content = json.loads(Path(owner).read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError) as error:
-        raise InputError(owner, "must be JSON text that can be read", got=type(error).__name__) from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(owner, "must be JSON text that can be read", got=type(error).__name__) from None
     if isinstance(content, Mapping) and len(content) == 1 and isinstance(next(iter(content.values())), list):
         content = next(iter(content.values()))  # {"variables": [...]}
     if isinstance(content, Mapping):
@@ -174,42 +176,59 @@ def _json_text(value: Any) -> str:
 
 
 def _labels(owner: str, rows: Iterable[Mapping[str, str]]) -> Labels:
-    """The rows as labels; a variable on several rows has a code on each, or is described twice."""
-    by_name: dict[str, list[Mapping[str, str]]] = {}
+    """The rows as labels."""
+    of = _by_name(owner, rows)
+    labels = {name: text for name, mine in of.items() if (text := _label(mine))}
+    missing = {name: codes for name, mine in of.items() if (codes := _missing(mine[0]))}
+    values = {name: _values(mine, labels.get(name, "")) | missing.get(name, {}) for name, mine in of.items()}
+    return Labels(
+        columns=labels,
+        values={name: codes for name, codes in values.items() if codes},
+        missing={name: tuple(codes) for name, codes in missing.items()},
+        identifiers=frozenset(name for name, mine in of.items() if mine[0].get("identifier", "").lower() in _YES),
+        codebook=frozenset(of),
+    )
+
+
+def _by_name(owner: str, rows: Iterable[Mapping[str, str]]) -> dict[str, list[Mapping[str, str]]]:
+    """The rows of each variable; one on several rows has a code on each, or is described twice."""
+    found: dict[str, list[Mapping[str, str]]] = {}
+    places: dict[str, list[int]] = {}
     last = ""
-    for row in rows:
-        last = row["name"] or (last if row.get("code") else "")
+    for place, row in enumerate(rows, start=1):
+        clean = {part: _printable(text) for part, text in row.items()}
+        last = " ".join(clean["name"].split()) or (last if clean.get("code") else "")
         if last:
-            by_name.setdefault(last, []).append(row)
-    problems = Problems()
-    if not by_name:
-        problems.found.append(InputError(owner, "must describe at least one column", got="none"))
-    for name, mine in by_name.items():
-        if len(mine) > 1 and not all(row.get("code") for row in mine[1:]):
-            rule = f"describes '{name}' on {len(mine)} rows"
-            problems.found.append(
-                SchemaError(owner, rule, hint="Keep one of them, or give each row a code of its own.")
-            )
-    problems.raise_if_any()
-    made = Labels(codebook=frozenset(by_name))
-    for name, mine in by_name.items():
-        made = _with(made, name, mine)
-    return made
+            found.setdefault(last, []).append(clean)
+            places.setdefault(last, []).append(place)
+    if not found:
+        raise InputError(owner, "must describe at least one column", got="none")
+    twice = [name for name, mine in found.items() if not all(row.get("code") for row in mine[1:])]
+    if twice:  # the names may be people's, where the wrong file was given
+        listed = [", ".join(map(str, places[name][:_MOST_ROWS])) for name in twice[:_MOST_ROWS]]
+        got = f"{len(twice)} on several rows, such as {' and '.join(listed)}"
+        hint = "Keep one row of each, or give each row a code of its own."
+        raise SchemaError(owner, "must describe each variable on one row", got=got, hint=hint)
+    return found
 
 
-def _with(made: Labels, name: str, rows: Sequence[Mapping[str, str]]) -> Labels:
-    label = next((row["label"] for row in rows if row.get("label")), "")
+def _printable(text: str) -> str:
+    """Other signs become blanks: they would break the comments of a schema, or move a terminal's cursor."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text)
+
+
+def _label(rows: Sequence[Mapping[str, str]]) -> str:
+    return " ".join(next((row["label"] for row in rows if row.get("label")), "").split())
+
+
+def _values(rows: Sequence[Mapping[str, str]], label: str) -> dict[Level, str]:
     listed = {} if len(rows) > 1 else codes_in(rows[0].get("values", "")) or codes_in(label, within=True)
     values = listed | {_level(row["code"]): row.get("meaning", "") for row in rows if row.get("code")}
-    values = {code: meaning for code, meaning in values.items() if meaning and meaning.lower() != "range of values"}
-    absent = codes_in(rows[0].get("missing", "")) or _bare_codes(rows[0].get("missing", ""))
-    return replace(
-        made,
-        columns={**made.columns, name: " ".join(label.split())} if label else made.columns,
-        values={**made.values, name: values | absent} if values or absent else made.values,
-        missing={**made.missing, name: tuple(absent)} if absent else made.missing,
-        identifiers=made.identifiers | ({name} if rows[0].get("identifier", "").lower() in _YES else set()),
-    )
+    return {code: meaning for code, meaning in values.items() if meaning and meaning.lower() != "range of values"}
+
+
+def _missing(row: Mapping[str, str]) -> dict[Level, str]:
+    return codes_in(row.get("missing", "")) or _bare_codes(row.get("missing", ""))
 
 
 def codes_in(text: str, *, within: bool = False) -> dict[Level, str]:
@@ -225,15 +244,17 @@ def codes_in(text: str, *, within: bool = False) -> dict[Level, str]:
     {1: 'EVER', 0: 'NEVER', 2: 'MISSING'}
     """
     if within:
-        parts = re.findall(rf"({_NUMBER})\s*[:=]\s*(.*?)(?=[\s,;.(|]*{_NUMBER}\s*[:=]|$)", text)
-        return {_level(code): meaning.strip(" ,;.|)") for code, meaning in parts} if len(parts) >= 2 else {}
+        found = list(re.finditer(rf"({_NUMBER})\s*[:=]", text))
+        ends = [match.start() for match in found[1:]] + [len(text)]
+        parts = [(match[1], text[match.end() : end].rstrip(" ,;.(|")) for match, end in zip(found, ends, strict=False)]
+        return {_level(code): meaning.strip(" ,;.|)") for code, meaning in parts} if len(parts) > 1 else {}
     mark = next((mark for mark in ("|", "\n", ";") if mark in text), None)
     if mark is None and len(re.findall(rf"(?:^|,)\s*(?:{_CODE})\s*[:=]", text)) > 1:
         pieces = re.split(rf",\s*(?=(?:{_CODE})\s*[:=])", text)
     else:
         pieces = text.split(mark) if mark else [text]
-    found = [re.fullmatch(rf"\s*[\"']?({_CODE})[\"']?\s*[=:,)–-]\s*(\S.*?)\s*", piece, re.DOTALL) for piece in pieces]
-    return {_level(match[1]): match[2] for match in found if match is not None}
+    one = re.compile(rf"[\"']?({_CODE})[\"']?\s*[=:,)–-]\s*(\S.*)", re.DOTALL)
+    return {_level(match[1]): match[2] for piece in pieces if (match := one.fullmatch(piece.strip())) is not None}
 
 
 def _bare_codes(text: str) -> dict[Level, str]:
@@ -243,6 +264,7 @@ def _bare_codes(text: str) -> dict[Level, str]:
 
 
 def _level(code: str) -> Level:
-    if re.fullmatch(r"-?(?:0|[1-9]\d*)(?:\.0+)?", code):
-        return int(float(code))
-    return float(code) if re.fullmatch(r"-?\d+\.\d+", code) else code
+    """A code as the number that it is; one of more digits than numbers keep stays a text."""
+    if re.fullmatch(r"-?(?:0|[1-9]\d{0,17})(?:\.0+)?", code):
+        return int(code.partition(".")[0])
+    return float(code) if re.fullmatch(r"-?\d{1,15}\.\d{1,15}", code) else code

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from functools import partial
@@ -27,18 +27,25 @@ from shoal.errors import FileError, InputError, ParameterError
 from shoal.extras import need
 from shoal.files.column_types import in_seconds
 from shoal.files.source import DUCKDB, Source, check_names
+from shoal.files.time_limit import DEFAULT, hang_up, limited
 
 __all__ = ["read_query", "table_names", "write_rows", "write_tables"]
 
 _BATCH = 10_000
-_PATIENCE = 15  # seconds to wait for a server
+_PATIENCE = 15  # seconds to wait for a connection, or for a lock of somebody else
+_DEAD = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 6, "tcp_user_timeout": 90_000}
 
 
-def read_query(database: str, sql: str) -> Source:
-    """The rows that the query `sql` gives, with the database's name (without its password) as their path."""
+def read_query(database: str, sql: str, *, timeout: float | None = None) -> Source:
+    """The rows that the query `sql` gives, with the database's name (without its password) as their path.
+
+    A database that takes longer than `timeout` seconds (None: 15 minutes) is given up, with an error.
+    """
+    if timeout is not None and not timeout > 0:
+        raise ParameterError("--timeout", "must be a number of seconds above 0", got=f"{timeout:g}")
     url = _url(database)
-    owner = _shown(url)
-    names, columns = _duckdb_rows(url, owner, sql) if _is_duckdb(url) else _sql_rows(url, owner, sql)
+    owner, limit = _shown(url), timeout or DEFAULT
+    names, columns = (_duckdb_rows if _is_duckdb(url) else _sql_rows)(url, owner, sql, limit)
     check_names(owner, names)
     made = [_series(owner, name, values) for name, values in zip(names, columns, strict=True)]
     frame = in_seconds(
@@ -76,7 +83,7 @@ def table_names(database: str) -> list[str]:
     url = _url(database)
     if _is_duckdb(url):
         listed = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1"
-        return [str(name) for name in _duckdb_rows(url, _shown(url), listed)[1][0]]
+        return [str(name) for name in _duckdb_rows(url, _shown(url), listed, DEFAULT)[1][0]]
     with _engine(url, _shown(url), read_only=True) as engine, _complaining(_shown(url)), engine.connect() as connection:
         return sorted(sa.inspect(connection).get_table_names())
 
@@ -127,8 +134,14 @@ def _existing(url: Any, owner: str) -> Path:
 # Reading
 
 
-def _sql_rows(url: Any, owner: str, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    with _engine(url, owner, read_only=True) as engine, _complaining(owner), engine.connect() as connection:
+def _sql_rows(url: Any, owner: str, sql: str, limit: float) -> tuple[list[str], list[tuple[Any, ...]]]:
+    with (
+        _engine(url, owner, read_only=True) as engine,
+        _complaining(owner),
+        engine.connect() as connection,
+        limited(owner, limit, _breaker(connection)),
+    ):
+        _limit_locks(connection)
         result = connection.execute(text(sql.replace(":", r"\:")))
         if not result.returns_rows:
             raise _no_rows(owner)
@@ -136,13 +149,33 @@ def _sql_rows(url: Any, owner: str, sql: str) -> tuple[list[str], list[tuple[Any
     return names, list(zip(*rows, strict=True)) if rows else [()] * len(names)
 
 
-def _duckdb_rows(url: Any, owner: str, sql: str) -> tuple[list[str], list[Any]]:
-    with _duckdb(url, owner, read_only=True) as connection, _complaining(owner):
-        result = connection.sql(sql)
+def _breaker(connection: Any) -> Callable[[], None]:
+    """What ends a query that takes too long."""
+    driver = connection.connection.driver_connection
+    return driver.interrupt if connection.dialect.name == "sqlite" else partial(hang_up, driver)
+
+
+def _limit_locks(connection: Any) -> None:
+    """Of PostgreSQL: wait for somebody else's lock no longer than for a connection."""
+    if connection.dialect.name != "sqlite":
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_PATIENCE}s'")
+
+
+def _duckdb_rows(url: Any, owner: str, sql: str, limit: float) -> tuple[list[str], list[Any]]:
+    with (
+        _duckdb(url, owner, read_only=True) as connection,
+        _complaining(owner),
+        limited(owner, limit, connection.interrupt),
+    ):
+        kinds = {statement.type.name for statement in connection.extract_statements(sql)}
+        result = None if kinds & _CHANGING else connection.sql(sql)
         if result is None:
             raise _no_rows(owner)
         table = result.to_arrow_table()
     return list(table.column_names), [pl.Series("", column) for column in table.columns]
+
+
+_CHANGING = {"INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "MERGE_INTO"}
 
 
 def _no_rows(owner: str) -> InputError:
@@ -197,6 +230,7 @@ def _mixed(owner: str, name: str) -> InputError:
 
 def _write_sql(frames: Mapping[str, pl.DataFrame], url: Any, owner: str, replace: bool) -> None:
     with _engine(url, owner, read_only=False) as engine, _complaining(owner), engine.begin() as connection:
+        _limit_locks(connection)
         for table, frame in frames.items():
             _write_sql_table(frame, connection, owner, table, replace)
 
@@ -253,7 +287,7 @@ def _engine(url: Any, owner: str, *, read_only: bool) -> Iterator[Any]:
     local = url.get_backend_name() == "sqlite"
     if local and read_only:
         url = url.set(database=f"{_existing(url, owner).resolve().as_uri()}", query={"mode": "ro", "uri": "true"})
-    patience = {"timeout": _PATIENCE} if local else {"connect_timeout": _PATIENCE}
+    patience = {"timeout": _PATIENCE} if local else {"connect_timeout": _PATIENCE, **_DEAD}
     if not local:
         need("psycopg", owner, error=FileError)
     engine = sa.create_engine(url, connect_args=patience)
@@ -302,7 +336,7 @@ def _complaining(owner: str) -> Iterator[None]:
     """Turn what a database says into an error without a cell or a password."""
     try:
         yield
-    except (InputError, ParameterError):
+    except (InputError, ParameterError, FileError):
         raise
     except Exception as error:  # the drivers' messages may quote cells
         origin = getattr(error, "orig", error)
@@ -310,12 +344,26 @@ def _complaining(owner: str) -> Iterator[None]:
         if message:
             raise InputError(owner, "query must be valid in this database", got=message) from None
         kind = type(origin).__name__
+        if kind == "LockNotAvailable" or _is_locked(origin):
+            hint = "Wait until whoever changes it is done, and try again; nothing was changed."
+            raise FileError(owner, f"must not be locked by somebody else for {_PATIENCE} seconds", hint=hint) from None
+        if _changes(origin):
+            raise _no_rows(owner) from None
         if _is_out_of_reach(error, origin):
             hint = "Check the address, name and permissions, or try again; nothing was changed."
             reason = _about_the_connection(origin)
             raise FileError(owner, f"database must be accessible ({kind})", got=reason, hint=hint) from None
         hint = "Try the query in the database's own client; nothing was changed."
         raise InputError(owner, f"database must complete the query ({kind})", hint=hint) from None
+
+
+def _is_locked(origin: BaseException) -> bool:
+    return getattr(origin, "sqlite_errorname", "") in ("SQLITE_BUSY", "SQLITE_LOCKED")
+
+
+def _changes(origin: BaseException) -> bool:
+    """Whether a query wanted to change a database that is only read."""
+    return getattr(origin, "sqlite_errorname", "") == "SQLITE_READONLY" or getattr(origin, "sqlstate", "") == "25006"
 
 
 def _about_the_query(origin: BaseException) -> str:

@@ -73,6 +73,7 @@ def read_source(
     codes: Collection[str] | None = (),
     sheet: str | None = None,
     sql: str | None = None,
+    timeout: float | None = None,
     keep: Callable[[str], bool] | None = None,
 ) -> Source:
     """Read a table together with its format, labels and digest.
@@ -107,6 +108,8 @@ def read_source(
     sql
         The query to a database: SQLite (a file or ``sqlite:///FILE``), PostgreSQL (``postgresql://USER@HOST/NAME``)
         or DuckDB (a file ending in .duckdb).
+    timeout
+        Seconds after which a query is given up, with an error. None: 15 minutes.
     keep
         Says of a column's name whether to read it. None: all. Wide statistical files are read much faster so.
 
@@ -132,7 +135,7 @@ def read_source(
     options = TextOptions(**marks, text=frozenset(text))
     place = str(path)
     if sql is not None or is_database(place):
-        source = _queried(place, sql)
+        source = _queried(place, sql, timeout)
     elif place == "-":
         source = read_stdin(options)
     elif is_many(place):
@@ -143,12 +146,12 @@ def read_source(
     return replace(source, frame=with_dates(frame, formats) if formats else frame)
 
 
-def _queried(place: str, sql: str | None) -> Source:
+def _queried(place: str, sql: str | None, timeout: float | None) -> Source:
     if sql is None:
         raise ParameterError("--sql", "must be given to read from a database", hint="For example: SELECT * FROM people")
     from shoal.files.database import read_query  # SQLAlchemy takes a third of a second to load
 
-    return read_query(place, sql)
+    return read_query(place, sql, timeout=timeout)
 
 
 def _with_text(options: TextOptions, texts: frozenset[str]) -> TextOptions:

@@ -94,6 +94,7 @@ class Ball(Grouper):
     rank = 6
 
     leaves_small: ClassVar[bool] = True
+    maps_distances: ClassVar[bool] = True
     size_parameter: ClassVar[str] = "minimum"
 
     radius: Annotated[

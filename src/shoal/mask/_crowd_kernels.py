@@ -63,16 +63,32 @@ def _kl(before: IntArray, n_before: int, after: IntArray, n_after: int) -> float
 
 
 @njit(cache=True, nogil=True)
+def _emd(before: IntArray, n_before: int, after: IntArray, n_after: int) -> float:
+    total, p, q = 0.0, 0, 0
+    for b in range(BINS):
+        p += before[b]
+        q += after[b]
+        total += abs(p / n_before - q / n_after)
+    return total / BINS
+
+
+@njit(cache=True, nogil=True)
+def _gap(before: IntArray, n_before: int, after: IntArray, n_after: int, mover: bool) -> float:
+    """How far two shapes are apart: the earth mover's distance, or KL."""
+    return _emd(before, n_before, after, n_after) if mover else _kl(before, n_before, after, n_after)
+
+
+@njit(cache=True, nogil=True)
 def _bin(distance: float, top: float) -> int:
     return 0 if top <= 0.0 else min(BINS - 1, int(distance / top * BINS))
 
 
 @njit(cache=True, nogil=True)
 def noisy(
-    members: FloatArray, center: float, n_new: int, low: float, high: float, whole: bool, bound: float,
+    members: FloatArray, center: float, n_new: int, low: float, high: float, whole: bool, bound: float, mover: bool,
     uniforms: FloatArray,
 ) -> tuple[FloatArray, float]:  # fmt: skip
-    """New values center + r, one after another, such that the members' distances keep their shape; and the KL reached.
+    """New values center + r, one after another, that keep the shape of the members' distances; and the gap reached.
 
     |r| is drawn from the bin of a random member; `uniforms` has three numbers for each try of each value.
     """
@@ -94,15 +110,15 @@ def noisy(
                 continue
             place = _bin(abs(value - center), top)
             after[place] += 1
-            kl = _kl(before, n, after, n + i + 1)
+            gap = _gap(before, n, after, n + i + 1, mover)
             after[place] -= 1
-            if kl < least:
-                least, best = kl, value
-            if kl <= bound:
+            if gap < least:
+                least, best = gap, value
+            if gap <= bound:
                 break
         out[i] = best
         after[_bin(abs(best - center), top)] += 1
-        reached = _kl(before, n, after, n + i + 1)
+        reached = _gap(before, n, after, n + i + 1, mover)
     return out, reached
 
 
@@ -122,8 +138,8 @@ def _below(state: AnyArray, n: int) -> int:
 
 
 def swap(
-    values: FloatArray, far: FloatArray, offsets: IntArray, active: IntArray, bound: float, target: IntArray,
-    seeds: IntArray,
+    values: FloatArray, far: FloatArray, offsets: IntArray, active: IntArray, bound: float, mover: bool,
+    target: IntArray, seeds: IntArray,
 ) -> IntArray:  # fmt: skip
     """Which row each value now comes from, rows given group by group; the shape of each group is kept to `bound`.
 
@@ -134,7 +150,7 @@ def swap(
     states = seeds.astype(np.uint64).reshape(-1, 1)
 
     def some(first: int, last: int) -> None:
-        _swap_some(values, far, offsets, active, bound, target, states, first, last, source)
+        _swap_some(values, far, offsets, active, bound, mover, target, states, first, last, source)
 
     in_chunks(some, len(offsets) - 1, few=64)
     source += np.repeat(offsets[:-1], np.diff(offsets))[:, None]
@@ -143,18 +159,19 @@ def swap(
 
 @njit(cache=True, nogil=True)
 def _swap_some(
-    values: FloatArray, far: FloatArray, offsets: IntArray, active: IntArray, bound: float, target: IntArray,
-    states: AnyArray, first: int, last: int, source: IntArray,
+    values: FloatArray, far: FloatArray, offsets: IntArray, active: IntArray, bound: float, mover: bool,
+    target: IntArray, states: AnyArray, first: int, last: int, source: IntArray,
 ) -> None:  # fmt: skip
     for g in range(first, last):
         a, b = offsets[g], offsets[g + 1]
-        _swap_group(values[a:b], far[a:b], source[a:b], active, bound, target[g], states[g])
+        _swap_group(values[a:b], far[a:b], source[a:b], active, bound, mover, target[g], states[g])
 
 
 @njit(cache=True, nogil=True)
 def _swap_group(
-    values: FloatArray, far: FloatArray, source: IntArray, active: IntArray, bound: float, target: int, state: AnyArray
-) -> None:
+    values: FloatArray, far: FloatArray, source: IntArray, active: IntArray, bound: float, mover: bool, target: int,
+    state: AnyArray,
+) -> None:  # fmt: skip
     s = len(source)
     joint, top = np.empty(s), 0.0
     for i in range(s):
@@ -166,19 +183,19 @@ def _swap_group(
         before[_bin(joint[i], top)] += 1
     after = before.copy()
     if s > 1:
-        _exchange_rows(far, source, active, joint, before, after, top, bound, state)
+        _exchange_rows(far, source, active, joint, before, after, top, bound, mover, state)
         for _ in range(_PROPOSALS * s * len(active)):
             j = active[_below(state, len(active))]
             i, k = _below(state, s), _below(state, s)
             # Whatever keeps the shape is accepted: a walk that sought change would tell what a value was not.
-            _try_swap(values, far, source, joint, before, after, top, bound, j, i, k, -2)
-        _change_more(values, far, source, joint, before, after, top, bound, active, target, state)
+            _try_swap(values, far, source, joint, before, after, top, bound, mover, j, i, k, -2)
+        _change_more(values, far, source, joint, before, after, top, bound, mover, active, target, state)
 
 
 @njit(cache=True, nogil=True)
 def _change_more(
     values: FloatArray, far: FloatArray, source: IntArray, joint: FloatArray, before: IntArray, after: IntArray,
-    top: float, bound: float, active: IntArray, target: int, state: AnyArray,
+    top: float, bound: float, mover: bool, active: IntArray, target: int, state: AnyArray,
 ) -> None:  # fmt: skip
     """Find partners for values that are still where they were, until the target is reached."""
     s = len(source)
@@ -196,7 +213,7 @@ def _change_more(
         for step in range(min(s, _PARTNERS)):
             k = (begin + step) % s
             gained = _gain(values, j, i, k, source[i, j], source[k, j])
-            if _try_swap(values, far, source, joint, before, after, top, bound, j, i, k, 1):
+            if _try_swap(values, far, source, joint, before, after, top, bound, mover, j, i, k, 1):
                 changed += gained
                 break
 
@@ -212,7 +229,7 @@ def _sum(far: FloatArray, source: IntArray, i: int) -> float:
 @njit(cache=True, nogil=True)
 def _exchange_rows(
     far: FloatArray, source: IntArray, active: IntArray, joint: FloatArray, before: IntArray, after: IntArray,
-    top: float, bound: float, state: AnyArray,
+    top: float, bound: float, mover: bool, state: AnyArray,
 ) -> None:  # fmt: skip
     """Give each record another's values in all active columns, if that keeps the shape; else leave them."""
     s = len(source)
@@ -228,7 +245,7 @@ def _exchange_rows(
         fresh[i] = _sum(far, source, i)
         fits = fits and fresh[i] <= top * _ROUNDING
         counts[_bin(fresh[i], top)] += 1
-    if fits and _kl(before, s, counts, s) <= bound:
+    if fits and _gap(before, s, counts, s, mover) <= bound:
         joint[:], after[:] = fresh, counts
         return
     for i in range(s):
@@ -239,7 +256,7 @@ def _exchange_rows(
 @njit(cache=True, nogil=True)
 def _try_swap(
     values: FloatArray, far: FloatArray, source: IntArray, joint: FloatArray, before: IntArray, after: IntArray,
-    top: float, bound: float, j: int, i: int, k: int, gain: int,
+    top: float, bound: float, mover: bool, j: int, i: int, k: int, gain: int,
 ) -> bool:  # fmt: skip
     """Swap the values of rows i and k in column j, if at least `gain` more values are changed and the shape is kept."""
     a, b = source[i, j], source[k, j]
@@ -250,7 +267,7 @@ def _try_swap(
     s = len(source)
     if max(new_i, new_k) <= top * _ROUNDING:
         _recount(after, joint[i], joint[k], new_i, new_k, top)
-        if _kl(before, s, after, s) <= bound:
+        if _gap(before, s, after, s, mover) <= bound:
             joint[i], joint[k] = new_i, new_k
             return True
         _recount(after, new_i, new_k, joint[i], joint[k], top)

@@ -24,11 +24,22 @@ from shoal.claim import Claim
 from shoal.conform import Prepared
 from shoal.distance.medoid import medoids
 from shoal.distance.space import Spaces
-from shoal.encode import Encoder
-from shoal.errors import ParameterError, SchemaError
+from shoal.encode import Coding, Encoder
+from shoal.errors import ColumnError, ParameterError, SchemaError
 from shoal.method import Method
+from shoal.schema import Schema
 
-__all__ = ["AwareMask", "Crowd", "Masking", "by_content", "chosen_columns", "draws_of", "ordered_columns", "quantiles"]
+__all__ = [
+    "AwareMask",
+    "Crowd",
+    "Masking",
+    "by_content",
+    "chosen_columns",
+    "draws_of",
+    "ordered_columns",
+    "quantiles",
+    "rewritten",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +60,8 @@ class Masking:
         What each mask has to say about what it did: JSON-safe, counts and shares only, in order.
     literal
         Columns of levels that are written as their codes say, whether or not anybody has the level.
+    responses, response_codes
+        The sensitive columns that masks are asked to write, and what they hold so far. Blind masks never see them.
     """
 
     prepared: Prepared
@@ -58,6 +71,8 @@ class Masking:
     minimum: int
     records: tuple[Mapping[str, Any], ...] = field(default=())
     literal: frozenset[str] = frozenset()
+    responses: Encoder = field(default_factory=lambda: Encoder(codings=()))
+    response_codes: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
 
     @property
     def sizes(self) -> IntArray:
@@ -76,6 +91,26 @@ class Masking:
         records = (*self.records, said) if said else self.records
         return replace(self, codes=codes, labels=new, records=records)
 
+    def coding(self, name: str) -> Coding:
+        """How a column that may be written becomes numbers."""
+        return next(c for c in (*self.encoder.codings, *self.responses.codings) if c.name == name)
+
+    def column(self, name: str) -> FloatArray:
+        """The codes of a column as written so far."""
+        if name in self.encoder.names:
+            return self.codes[:, self.encoder.names.index(name)]
+        return self.response_codes[:, self.responses.names.index(name)]
+
+    def writing(self, columns: Mapping[str, FloatArray]) -> Masking:
+        """The same table with other codes in some columns."""
+        codes, beside = self.codes.copy(), self.response_codes.copy()
+        for name, new in columns.items():
+            if name in self.encoder.names:
+                codes[:, self.encoder.names.index(name)] = new
+            else:
+                beside[:, self.responses.names.index(name)] = new
+        return replace(self, codes=codes, response_codes=beside)
+
 
 class AwareMask(Method):
     """Writes new values starting from each record's own row."""
@@ -90,6 +125,10 @@ class AwareMask(Method):
     def is_local(self) -> bool:
         """Whether each record is protected by its own coins, so that no comparison with the original may leave."""
         return False
+
+    def rewrites(self, schema: Schema) -> tuple[str, ...]:
+        """The sensitive columns that it is asked to write."""
+        return ()
 
     def claims(self, state: Masking) -> tuple[Claim, ...]:
         """What the mask promises when it alone makes a release of `state`."""
@@ -127,14 +166,14 @@ def draws_of(state: Masking, order: IntArray, code: IntArray | None = None) -> t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crowd:
-    """The quasi-identifiers of the records of a table, by group.
+    """Columns of the records of a table, by group.
 
     Parameters
     ----------
     spaces
         The columns as metric spaces, learnt from the original.
-    places
-        Where these columns stand among the codes.
+    whole
+        Whether a centre may be any declared level, not only one that occurs.
     positions
         Where each record lies.
     labels
@@ -144,62 +183,96 @@ class Crowd:
     """
 
     spaces: Spaces
-    places: tuple[int, ...]
     positions: FloatArray
     labels: IntArray
     order: IntArray
     offsets: IntArray
+    whole: bool = False
 
     @classmethod
-    def of(cls, state: Masking, names: Sequence[str] | None = None) -> Crowd:
-        """Take the columns `names` (default: all quasi-identifiers) of a table between two masks."""
+    def of(
+        cls,
+        state: Masking,
+        names: Sequence[str] | None = None,
+        *,
+        importance: Mapping[str, float] | None = None,
+        whole: bool = False,
+    ) -> Crowd:
+        """Take the columns `names` (default: all quasi-identifiers) of a table between two masks.
+
+        `importance` weighs a column's mapped distances where they are added.
+        """
         chosen = list(state.prepared.schema.quasi if names is None else names)
         if not chosen:
             raise SchemaError("schema", "must name at least one quasi-identifier to mask")
-        places = tuple(state.encoder.names.index(name) for name in chosen)
-        original = state.encoder.own_codes(state.prepared)
-        spaces = Spaces.fit(state.prepared.schema, state.encoder, original).take(places)
+        encoder = Encoder(codings=tuple(state.coding(name) for name in chosen))
+        original = encoder.own_codes(state.prepared)
+        _require_numbers(encoder, original)
+        spaces = Spaces.fit(state.prepared.schema, encoder, original, whole=whole).weighted(importance or {})
         return cls(
             spaces=spaces,
-            places=places,
-            positions=spaces.positions(state.codes[:, places]),
+            whole=whole,
+            positions=spaces.positions(np.column_stack([state.column(name) for name in chosen])),
             labels=state.labels,
             order=np.argsort(state.labels, kind="stable"),
             offsets=np.concatenate(([0], np.cumsum(np.bincount(state.labels)))).astype(np.int64),
         )
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, in order."""
+        return tuple(space.name for space in self.spaces)
+
     def centers(self) -> FloatArray:
         """The medoid of each group (eq 3)."""
-        return medoids(self.positions, self.labels, self.spaces)
+        return medoids(self.positions, self.labels, self.spaces, whole=self.whole)
 
     def distances(self, centers: FloatArray) -> FloatArray:
         """Mapped distance of each record to its group's centre, column by column."""
         own = centers[self.labels]
         return np.column_stack([s.mapped(self.positions[:, j], own[:, j]) for j, s in enumerate(self.spaces)])
 
-    def written(self, state: Masking, positions: FloatArray) -> FloatArray:
-        """The table's codes with other positions; a cell that didn't move keeps its code to the last bit."""
-        codes = state.codes.copy()
+    def written(self, state: Masking, positions: FloatArray) -> Masking:
+        """The table with other positions; a cell that didn't move keeps its code to the last bit."""
         new = self.spaces.codes(positions)
-        for j, place in enumerate(self.places):
-            moved = positions[:, j] != self.positions[:, j]
-            codes[moved, place] = new[moved, j]
-        return codes
+        moved = positions != self.positions
+        columns = {
+            name: np.where(moved[:, j], new[:, j], state.column(name)) for j, name in enumerate(self.names)
+        }  # fmt: skip
+        tabled = [space.name for space in self.spaces if space.table is not None] if self.whole else []
+        return replace(state.writing(columns), literal=state.literal.union(tabled))
 
 
-def chosen_columns(owner: str, columns: Sequence[str] | None, state: Masking) -> list[str]:
-    """The columns a mask is asked to write; None means all quasi columns."""
+def _require_numbers(encoder: Encoder, codes: FloatArray) -> None:
+    """A sensitive number may be missing; it then lies nowhere."""
+    for j, coding in enumerate(encoder.codings):
+        if np.isnan(codes[:, j]).any():
+            raise ColumnError(
+                coding.name,
+                "has missing numbers, which lie at no distance from others",
+                hint='Declare missing = "level" for the column, or leave it out of columns.',
+            )
+
+
+def chosen_columns(owner: str, columns: Sequence[str] | None, state: Masking, *, responses: bool = False) -> list[str]:
+    """The columns a mask is asked to write; None means all quasi columns. Some masks also write `responses`."""
     if columns is None:
         return list(state.prepared.schema.quasi)
-    unknown = [name for name in columns if name not in state.encoder.names]
+    known = (*state.encoder.names, *state.responses.names) if responses else state.encoder.names
+    unknown = [name for name in columns if name not in known]
     if unknown or not columns:
         raise ParameterError(
             owner,
-            "columns must be quasi-identifiers of the schema",
+            f"columns must be quasi-identifiers {'or sensitive columns ' if responses else ''}of the schema",
             got=f"'{unknown[0]}'" if unknown else "none",
             hint=_hint(unknown, state),
         )
     return list(dict.fromkeys(columns))
+
+
+def rewritten(columns: Sequence[str] | None, schema: Schema) -> tuple[str, ...]:
+    """The sensitive columns among those that a mask is asked to write."""
+    return tuple(name for name in schema.sensitive if name in (columns or ()))
 
 
 def ordered_columns(owner: str, columns: Sequence[str] | None, state: Masking) -> list[str]:
@@ -214,7 +287,7 @@ def ordered_columns(owner: str, columns: Sequence[str] | None, state: Masking) -
 
 def _hint(unknown: Sequence[str], state: Masking) -> str:
     if unknown and unknown[0] in state.prepared.schema.sensitive:
-        return "No mask writes a sensitive column. If it must change, declare it a quasi-identifier."
+        return "Flatten and Shuffle can write a sensitive column; for other masks, declare it a quasi-identifier."
     return f"Choose among: {', '.join(state.encoder.names)}."
 
 

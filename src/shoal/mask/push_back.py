@@ -27,8 +27,9 @@ How far out a crowd's own members are: the reach of (5), and the range that stri
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -36,7 +37,9 @@ from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
 from shoal.distance.space import Space, Spaces
 from shoal.encode import Coding
 from shoal.errors import GuaranteeError
+from shoal.importance import importance_of
 from shoal.mask.aware import AwareMask, Crowd, Masking, quantiles
+from shoal.mask.shape_divergence import UNITS, ShapeMeasure
 from shoal.method import ReportText
 from shoal.params import Help, Range, check
 
@@ -58,8 +61,14 @@ class PushBack(AwareMask):
     strict
         Also change values inside the reach of (5) that would make the group wider than its members are.
     divergence
-        With ``to="noise"``, how much the distribution of a column's distances to the centre may change in any group,
-        in nats. Raising it makes the noise easier to place.
+        With ``to="noise"``, how much the distribution of a column's distances to the centre may change in any group.
+        Raising it makes the noise easier to place.
+    measure
+        How that change is measured: ``"kl"``, in nats, or ``"emd"``, the earth mover's distance as a share of the
+        largest distance.
+    importance
+        Weights of columns in the sum (4) that says which group is nearest, 1 for those that are not named: ``age=3``.
+        Raising one sends a record where that column fits.
 
     Notes
     -----
@@ -90,18 +99,21 @@ class PushBack(AwareMask):
     )
     rank = 6
 
+    maps_distances: ClassVar[bool] = True
+
     to: Annotated[Literal["element", "centroid", "noise"], Help("what replaces a value that is too far away")] = (
         "element"
     )
     strict: Annotated[bool, Help("no group becomes wider in any column")] = False
-    divergence: Annotated[float, Range(above=0), Help("with noise: largest change of a group's distances, in nats")] = (
-        0.2
-    )
+    divergence: Annotated[float, Range(above=0), Help("with noise: largest change of a group's distances")] = 0.2
+    measure: Annotated[ShapeMeasure, Help("with noise: KL in nats, or the earth mover's distance")] = "kl"
+    importance: Annotated[Mapping[str, float] | None, Help("weight of a column in the distance to a group")] = None
 
     def apply(self, state: Masking, rng: Generator) -> Masking:
         """Move who stands out."""
         check(self)
-        crowd = Crowd.of(state)
+        importance_of("PushBack", self.importance, state.prepared.schema.quasi)
+        crowd = Crowd.of(state, importance=self.importance)
         move = _find_hosts(state, crowd)
         if len(move.rows) == 0:
             return state.holding(state.codes, mask="push-back", to=self.to, moved=0, moved_share=0.0)
@@ -146,7 +158,7 @@ class _Pushing:
             new = np.where(self.members.outside(new, self.move), self.members.drawn(self.move, rng), new)
         positions = self.crowd.positions.copy()
         positions[self.move.rows] = new
-        codes = self.crowd.written(self.state, positions)
+        codes = self.crowd.written(self.state, positions).codes
         labels = self.state.labels.copy()
         labels[self.move.rows] = self.move.hosts[self.move.to]
         dense = np.unique(labels, return_inverse=True)[1].reshape(-1)
@@ -164,7 +176,7 @@ class _Pushing:
         return drawn, reached
 
     def _numeric(self) -> list[tuple[int, Coding]]:
-        codings = [self.state.encoder.codings[place] for place in self.crowd.places]
+        codings = [self.state.coding(name) for name in self.crowd.names]
         lines = [space.shape == "line" for space in self.crowd.spaces]
         return [(j, c) for j, c in enumerate(codings) if c.kind == "numeric" and c.atoms is None and lines[j]]
 
@@ -177,7 +189,7 @@ class _Pushing:
             rows = np.flatnonzero(self.out[:, j] & (self.move.to == host))
             own = self.members.of_host(host)[:, j]
             uniforms = rng.random((len(rows), _TRIES, 3))
-            drawn[rows, j], kl = noisy(
+            drawn[rows, j], gap = noisy(
                 own,
                 self.members.centers[host, j],
                 len(rows),
@@ -185,16 +197,18 @@ class _Pushing:
                 high,
                 coding.integral,
                 self.mask.divergence,
+                self.mask.measure == "emd",
                 uniforms,
             )
-            reached.append(float(kl))
+            reached.append(float(gap))
         return reached
 
     def _check_noise(self, reached: list[float]) -> None:
         if reached and max(reached) > self.mask.divergence:
             raise GuaranteeError(
                 "PushBack",
-                f"noise must change no group's distances by more than {self.mask.divergence:g} nats",
+                f"noise must change no group's distances by more than {self.mask.divergence:g} "
+                f"{UNITS[self.mask.measure]}",
                 got=f"{max(reached):.3g}",
                 hint='Raise divergence, widen the radius so that fewer records move, or use to="element".',
             )
@@ -202,7 +216,7 @@ class _Pushing:
     def _record(self, old: FloatArray, new: FloatArray, reached: list[float]) -> dict[str, Any]:
         changed = (new != old).sum(axis=1)
         outside = self.members.outside(new, self.move).any(axis=1)
-        counts = np.bincount(changed, minlength=len(self.crowd.places) + 1)
+        counts = np.bincount(changed, minlength=len(self.crowd.names) + 1)
         record: dict[str, Any] = {
             "mask": "push-back",
             "to": self.mask.to,
@@ -212,7 +226,7 @@ class _Pushing:
             "large_groups": len(self.move.hosts),
             "merged_pairs": self.move.n_merged,
             "records_by_columns_changed": {str(n): int(count) for n, count in enumerate(counts)},
-            "values_changed_share": float(changed.mean() / len(self.crowd.places)),
+            "values_changed_share": float(changed.mean() / len(self.crowd.names)),
             "distance_moved": quantiles(self.crowd.spaces.joint(old, new)),
             "outside_range_share": float(outside.mean()),
         }
@@ -362,9 +376,9 @@ class MemberRange:
     def drawn(self, move: Move, rng: Generator) -> FloatArray:
         """A value of a random member of the host for every cell (8)."""
         sizes = np.diff(self.offsets)[move.to]
-        picks = np.floor(rng.random((len(move.to), len(self.crowd.places))) * sizes[:, None]).astype(np.int64)
+        picks = np.floor(rng.random((len(move.to), len(self.crowd.names))) * sizes[:, None]).astype(np.int64)
         rows = self.rows[self.offsets[move.to][:, None] + picks]
-        values: FloatArray = self.crowd.positions[rows, np.arange(len(self.crowd.places))]
+        values: FloatArray = self.crowd.positions[rows, np.arange(len(self.crowd.names))]
         return values
 
     def _outside(self, space: Space, j: int, values: FloatArray, to: IntArray) -> BoolArray:

@@ -5,7 +5,8 @@ that
 
     KL(distribution of D before, after) ≤ divergence       in every group                       (10)
 
-(10 bins, see `shoal.mask.shape_divergence`). Values only change places within a group and a column, so every column
+(10 bins, see `shoal.mask.shape_divergence`, which also has the earth mover's distance in place of KL; `importance`
+weighs the columns in D_i). Values only change places within a group and a column, so every column
 keeps its distribution in every group, and the centre stays where it is; no record ends farther from the centre than the
 farthest was. As printed, (10) bounds the columns one by one, which *any* permutation satisfies; and the identity
 satisfies it in any reading. So it bounds utility, never risk, and `change` is asked for beside it: the share of values
@@ -18,24 +19,30 @@ allows are about equally likely. Only where fewer values than asked for have cha
 change beyond that would be a leak: a value of two that is known to have changed is known.) A group of few records has
 few bins to fill, and single values then hardly move; rows still do.
 
+The paper writes (10) for sensitive columns. They are shuffled only if they are named, with D_i over them (and over the
+quasi-identifiers where one of these is named too). One sensitive column alone, beside quasi-identifiers that are equal
+in a group, is then the same table in another order; several lose their joint distribution within groups.
+
 Promised: (10) in every group and `change` over the table, or nothing is released (GuaranteeError). Not promised: any
 bound on re-identification. It is measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
-from shoal.errors import GuaranteeError, ParameterError
-from shoal.mask.aware import AwareMask, Crowd, Masking, chosen_columns, quantiles
-from shoal.mask.shape_divergence import group_divergences, joint
+from shoal.errors import GuaranteeError
+from shoal.importance import importance_of
+from shoal.mask.aware import AwareMask, Crowd, Masking, chosen_columns, quantiles, rewritten
+from shoal.mask.shape_divergence import UNITS, ShapeMeasure, group_divergences, joint
 from shoal.method import ReportText
 from shoal.params import ColumnNames, Help, Range, check
+from shoal.schema import Schema
 
 __all__ = ["Shuffle", "changeable"]
 
@@ -49,10 +56,17 @@ class Shuffle(AwareMask):
     Parameters
     ----------
     columns
-        The quasi-identifiers to shuffle; None means all. In words: ``age/zip``. Shuffling only some is much harder to
-        reconcile with `divergence`, and leaves the others as a handle.
+        The columns to shuffle; None means all quasi-identifiers. A sensitive column is shuffled only if it is named. In
+        words: ``age/zip``. Shuffling only some quasi-identifiers is much harder to reconcile with `divergence`, and
+        leaves the others as a handle.
     divergence
-        Largest divergence of a cluster's shape, in nats. Raising it lets more single values move.
+        Largest divergence of a cluster's shape. Raising it lets more single values move.
+    measure
+        How shapes are compared: ``"kl"``, in nats, or ``"emd"``, the mean distance that members would have to move, as
+        a share of the largest. KL refuses to fill an empty bin, however near the next one is; EMD counts how near.
+    importance
+        Weights of columns in the joint distance, 1 for those that are not named: ``age=3/zip=0.5``. Raising one makes
+        its values harder to move, as they then decide where a record lies.
     change
         Smallest share of values changed among those that can change. Raising it may be impossible, and far above 0.5 it
         is self-defeating for columns of two values: whoever knows that a value has changed then knows what it was.
@@ -88,28 +102,34 @@ class Shuffle(AwareMask):
     )
     rank = 8
 
+    maps_distances: ClassVar[bool] = True
+
     columns: Annotated[Sequence[str] | None, Help("columns to shuffle, name/name; none: all quasi"), ColumnNames()] = (
         None
     )
-    divergence: Annotated[float, Range(low=0), Help("largest divergence of a cluster's shape, in nats")] = 0.05
+    divergence: Annotated[float, Range(low=0), Help("largest divergence of a cluster's shape")] = 0.05
+    measure: Annotated[ShapeMeasure, Help("how shapes are compared: KL in nats, or the earth mover's distance")] = "kl"
+    importance: Annotated[Mapping[str, float] | None, Help("weight of a column in the joint distance")] = None
     change: Annotated[float, Range(low=0, high=1), Help("smallest share of values changed")] = 0.5
 
     def apply(self, state: Masking, rng: Generator) -> Masking:
         """Stir every group."""
         check(self)
-        crowd = Crowd.of(state)
-        active = self._active(state, crowd)
+        names = chosen_columns("Shuffle", self.columns, state, responses=True)
+        crowd = self._crowd(state, names)
+        active = np.array([crowd.names.index(name) for name in names], dtype=np.int64)
         centers = crowd.centers()
         far = crowd.distances(centers)
         possible = changeable(crowd, active).sum(axis=1)
         target = np.ceil(self.change * possible).astype(np.int64)
-        source = _stir(crowd, far, active, self.divergence, target, rng)
-        moved = np.column_stack([crowd.positions[source[:, j], j] for j in range(len(crowd.places))])
+        source = _stir(crowd, far, active, self, target, rng)
+        moved = np.column_stack([crowd.positions[source[:, j], j] for j in range(len(crowd.names))])
         reached = self._verified(crowd, centers, far, moved)
         changed, most = int((moved != crowd.positions).sum()), int(possible.sum())
         self._check_change(changed, most)
-        return state.holding(
-            _written(state, crowd, source),
+        written = _written(state, crowd, source)
+        return written.holding(
+            written.codes,
             mask="shuffle",
             columns=len(active),
             changed_share=changed / most if most else 1.0,
@@ -122,27 +142,32 @@ class Shuffle(AwareMask):
             divergence_bound=self.divergence,
         )
 
-    def caveats(self, state: Masking) -> tuple[str, ...]:
-        """Nothing is proved about who can be found."""
-        return (_MEASURED,)
+    def rewrites(self, schema: Schema) -> tuple[str, ...]:
+        """The sensitive columns that are named."""
+        return rewritten(self.columns, schema)
 
-    def _active(self, state: Masking, crowd: Crowd) -> IntArray:
-        names = chosen_columns("Shuffle", self.columns, state)
-        of = [space.name for space in crowd.spaces]
-        outside = [name for name in names if name not in of]
-        if outside:
-            raise ParameterError(
-                "Shuffle", "columns must be quasi-identifiers", got=f"'{outside[0]}'", parameter="columns"
-            )
-        return np.array([of.index(name) for name in names], dtype=np.int64)
+    def caveats(self, state: Masking) -> tuple[str, ...]:
+        """Nothing is proved about who can be found, and rows of sensitive values may be nobody's."""
+        told = self.rewrites(state.prepared.schema)
+        return (_MEASURED, *([_EXCHANGED.format(names=", ".join(told))] if told else []))
+
+    def _crowd(self, state: Masking, names: Sequence[str]) -> Crowd:
+        """What D_i is summed over: all quasi-identifiers where one of them is shuffled, and the sensitive columns."""
+        told = self.rewrites(state.prepared.schema)
+        quasi = state.prepared.schema.quasi if len(told) < len(names) else ()
+        compared = (*quasi, *told)
+        importance_of("Shuffle", self.importance, compared, "must name columns that are shuffled together")
+        return Crowd.of(state, compared, importance=self.importance)
 
     def _verified(self, crowd: Crowd, centers: FloatArray, far: FloatArray, moved: FloatArray) -> FloatArray:
         """The divergence of each group, computed afresh from what was written."""
         after = replace(crowd, positions=moved).distances(centers)
-        reached = group_divergences(joint(far), joint(after), crowd.labels)
+        reached = group_divergences(joint(far), joint(after), crowd.labels, self.measure)
         if reached.max() > self.divergence + _ROUNDING:
             raise GuaranteeError(
-                "Shuffle", f"every cluster must keep its shape to {self.divergence:g} nats", got=f"{reached.max():.3g}"
+                "Shuffle",
+                f"every cluster must keep its shape to {self.divergence:g} {UNITS[self.measure]}",
+                got=f"{reached.max():.3g}",
             )
         return reached
 
@@ -160,6 +185,10 @@ class Shuffle(AwareMask):
 _MEASURED = (
     "Shuffle bounds how much a cluster's shape may change, not how well a record can be found: what is left of that "
     "was measured, not proved."
+)
+_EXCHANGED = (
+    "Not as collected: {names}. Values were exchanged within groups, so a row may show another person's, and every "
+    "group still holds the values of its own people: whoever finds a group in which all agree learns them."
 )
 
 
@@ -179,7 +208,9 @@ def _largest_count(crowd: Crowd, j: int) -> IntArray:
     return out
 
 
-def _stir(crowd: Crowd, far: FloatArray, active: IntArray, bound: float, target: IntArray, rng: Generator) -> IntArray:
+def _stir(
+    crowd: Crowd, far: FloatArray, active: IntArray, asked: Shuffle, target: IntArray, rng: Generator
+) -> IntArray:
     """The record from which each value comes."""
     from shoal.mask._crowd_kernels import swap
 
@@ -190,7 +221,8 @@ def _stir(crowd: Crowd, far: FloatArray, active: IntArray, bound: float, target:
         np.ascontiguousarray(far[order]),
         crowd.offsets,
         active,
-        bound,
+        asked.divergence,
+        asked.measure == "emd",
         target,
         seeds,
     )
@@ -199,8 +231,5 @@ def _stir(crowd: Crowd, far: FloatArray, active: IntArray, bound: float, target:
     return source
 
 
-def _written(state: Masking, crowd: Crowd, source: IntArray) -> FloatArray:
-    codes = state.codes.copy()
-    for j, place in enumerate(crowd.places):
-        codes[:, place] = state.codes[source[:, j], place]
-    return codes
+def _written(state: Masking, crowd: Crowd, source: IntArray) -> Masking:
+    return state.writing({name: state.column(name)[source[:, j]] for j, name in enumerate(crowd.names)})

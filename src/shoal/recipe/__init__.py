@@ -1,6 +1,7 @@
 """What to do: a recipe of any kind, with one verb, one reader and one speller."""
 
-from shoal.recipe.anonymization import Anonymization, Mask
+from shoal.recipe.anonymization import Anonymization
+from shoal.recipe.chain import Mask
 from shoal.recipe.coarsening import Coarsening, written_column
 from shoal.recipe.linked import Linked, LinkedRecipe
 from shoal.recipe.read import as_recipe, as_recipes, kind_of, known_method, read_method, read_recipe, read_recipes

@@ -12,36 +12,31 @@ kind; what it leaves is measured after each step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, IntArray, numbered
 from shoal.canonical import canonical, retyped
-from shoal.claim import Claim
 from shoal.condition.attackers import risk_limits
 from shoal.conform import Prepared, as_written, prepare, typed_by_input
 from shoal.encode import Encoder
 from shoal.errors import GuaranteeError, ParameterError
-from shoal.fact import Fact, Step
+from shoal.fact import Fact
 from shoal.frame import Frame, pick
 from shoal.group import Grouper, Grouping
-from shoal.mask import AwareMask, BlindMask, Masking, ValueSets, draw_chain, pair_up
+from shoal.mask import AwareMask
 from shoal.method import Method
-from shoal.pair import Pair
+from shoal.recipe.chain import Chained, Coder, Mask, run_chain
 from shoal.recipe.derived import again, without_derived
 from shoal.recipe.recipe import Made, ReadMethod, Recipe, Run, checked_methods, method_words
 from shoal.recipe.rules import blocks_of, breaking, check_rules, group_within, part_of, rule_caveats
 from shoal.recipe.spell import argument, preset_options
-from shoal.risk import record_linkage, reidentification_attack
-from shoal.rng import secret, stream
 from shoal.schema import Schema
 
-__all__ = ["Anonymization", "Chained", "Mask", "run_chain"]
-
-Mask: TypeAlias = BlindMask | AwareMask
+__all__ = ["Anonymization"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +159,11 @@ class Anonymization(Recipe):
         """Masks need groups, whoever made them."""
         return True
 
+    def rewrites(self, schema: Schema) -> tuple[str, ...]:
+        """The sensitive columns that masks are asked to write."""
+        named = {name for mask in self.masks if isinstance(mask, AwareMask) for name in mask.rewrites(schema)}
+        return tuple(name for name in schema.sensitive if name in named)
+
     @property
     def groups_by_response(self) -> bool:
         """Whether the grouper looks at sensitive numbers."""
@@ -175,15 +175,15 @@ class Anonymization(Recipe):
         prepared = canonical(prepare(table, schema))
         check_rules(prepared)
         seen = without_derived(prepared)
-        encoder = Encoder.of(seen, seen.schema.quasi)
-        grouping, chained = self._obedient(seen, encoder, run)
+        coder = Coder.of(seen, self.rewrites(seen.schema))
+        grouping, chained = self._obedient(seen, coder, run)
         stays = np.flatnonzero(grouping.labels >= 0)
         order = run.order(len(stays))
         labels = np.full(prepared.n_original, -1, dtype=np.int64)
         labels[prepared.rows[stays]] = chained.labels
         kept_rows = prepared if len(stays) == prepared.n else part_of(prepared, stays)
         shown = seen if len(stays) == seen.n else part_of(seen, stays)
-        frame, gone, said = again(kept_rows, _released(shown, encoder, chained.codes, order, chained.literal))
+        frame, gone, said = again(kept_rows, _released(shown, coder, chained, order))
         kept = prepared.schema.with_columns(replace(column, role="other") for column in gone)
         return Made(
             frame=retyped(frame, typed_by_input(table, prepared.schema)),
@@ -196,16 +196,16 @@ class Anonymization(Recipe):
             steps=chained.steps,
         )
 
-    def _obedient(self, prepared: Prepared, encoder: Encoder, run: Run) -> tuple[Grouping, Chained]:
+    def _obedient(self, prepared: Prepared, coder: Coder, run: Run) -> tuple[Grouping, Chained]:
         """Group and mask so that the schema's rules hold (`shoal.recipe.rules`)."""
         for fine in (False, True):
-            grouping, chained = self._masked(prepared, encoder, blocks_of(prepared, fine=fine), run)
+            grouping, chained = self._masked(prepared, coder, blocks_of(prepared, fine=fine), run)
             shown = _staying(prepared, grouping)
-            broken = _breaking(shown, encoder, chained)
+            broken = _breaking(shown, coder, chained)
             if not broken.any():
                 return grouping, chained
             if not self.is_blind:
-                return grouping, _mended(shown, encoder, chained, broken)
+                return grouping, _mended(shown, coder, chained, broken)
         raise GuaranteeError(
             self.masks[-1].name,
             "writes rows that break the rules of the schema, and mending them by a look at who gets them would cost "
@@ -214,15 +214,15 @@ class Anonymization(Recipe):
             hint="Choose a mask that hands out whole rows (resample, gaussian-dither), or leave the rule out.",
         )
 
-    def _masked(self, prepared: Prepared, encoder: Encoder, blocks: IntArray, run: Run) -> tuple[Grouping, Chained]:
+    def _masked(self, prepared: Prepared, coder: Coder, blocks: IntArray, run: Run) -> tuple[Grouping, Chained]:
         run.progress("grouping")
         found = self._grouped(run.widened(prepared), blocks, run)
         run.progress("masking")
         shown, stays = _staying(prepared, found), found.labels >= 0
         grouping = replace(found, labels=numbered(found.labels[stays])[1])
         if not blocks.any():
-            return found, run_chain(self.group, self.masks, shown, encoder, grouping, seed=run.seed, key=run.key)
-        return found, self._masked_by_block(shown, encoder, grouping, blocks[stays], run)
+            return found, run_chain(self.group, self.masks, shown, coder, grouping, seed=run.seed, key=run.key)
+        return found, self._masked_by_block(shown, coder, grouping, blocks[stays], run)
 
     def _grouped(self, prepared: Prepared, blocks: IntArray, run: Run) -> Grouping:
         """Settled groups as they are, the others by the grouper, among themselves."""
@@ -238,21 +238,30 @@ class Anonymization(Recipe):
         return Grouping(labels=labels, notes={"kept_groups": int(labels.max()) + 1})
 
     def _masked_by_block(
-        self, prepared: Prepared, encoder: Encoder, grouping: Grouping, blocks: IntArray, run: Run
+        self, prepared: Prepared, coder: Coder, grouping: Grouping, blocks: IntArray, run: Run
     ) -> Chained:
-        codes, labels = np.empty((prepared.n, len(encoder.codings))), np.empty(prepared.n, dtype=np.int64)
+        codes, beside = (np.empty((prepared.n, len(part.codings))) for part in (coder.quasi, coder.responses))
+        labels = np.empty(prepared.n, dtype=np.int64)
         first, caveats, literal = 0, list[str](), set[str]()
         for block in range(int(blocks.max()) + 1):
             rows = np.flatnonzero(blocks == block)
             own = numbered(grouping.labels[rows])[1]
             part, mine = part_of(prepared, rows), Grouping(labels=own)
-            done = run_chain(self.group, self.masks, part, encoder, mine, seed=run.seed, key=run.key, names=(block,))
-            codes[rows], labels[rows] = done.codes, first + done.labels
+            done = run_chain(self.group, self.masks, part, coder, mine, seed=run.seed, key=run.key, names=(block,))
+            codes[rows], beside[rows], labels[rows] = done.codes, done.response_codes, first + done.labels
             first += int(done.labels.max()) + 1
             caveats += done.caveats
             literal |= done.literal
         said = tuple(dict.fromkeys(caveats))
-        return Chained(codes=codes, labels=labels, caveats=said, claims=(), steps=(), literal=frozenset(literal))
+        return Chained(
+            codes=codes,
+            response_codes=beside,
+            labels=labels,
+            caveats=said,
+            claims=(),
+            steps=(),
+            literal=frozenset(literal),
+        )
 
 
 def _staying(prepared: Prepared, grouping: Grouping) -> Prepared:
@@ -261,30 +270,35 @@ def _staying(prepared: Prepared, grouping: Grouping) -> Prepared:
     return prepared if bool(stays.all()) else part_of(prepared, np.flatnonzero(stays))
 
 
-def _breaking(prepared: Prepared, encoder: Encoder, chained: Chained) -> BoolArray:
+def _breaking(prepared: Prepared, coder: Coder, chained: Chained) -> BoolArray:
     """Which rows break a rule that speaks of a masked column."""
     schema = prepared.schema.released
-    rules = [rule for rule in schema.rules if set(rule.columns) & set(schema.quasi)]
+    masked = {*schema.quasi, *coder.responses.names}
+    rules = [rule for rule in schema.rules if set(rule.columns) & masked]
     if not rules:
         return np.zeros(prepared.n, dtype=np.bool_)
-    written = _released(prepared, encoder, chained.codes, np.arange(prepared.n), chained.literal)
+    written = _released(prepared, coder, chained, np.arange(prepared.n))
     return breaking(written, prepared.schema, rules)
 
 
-def _mended(prepared: Prepared, encoder: Encoder, chained: Chained, broken: BoolArray) -> Chained:
+def _mended(prepared: Prepared, coder: Coder, chained: Chained, broken: BoolArray) -> Chained:
     """Records whose rows break a rule get their own values back in the columns of all rules."""
     tied = {name for rule in prepared.schema.released.rules for name in rule.columns}
-    is_tied = np.array([name in tied for name in encoder.names])
-    codes = np.where(broken[:, None] & is_tied, encoder.own_codes(prepared), chained.codes)
-    return replace(chained, codes=codes, claims=())
+
+    def own(encoder: Encoder, codes: FloatArray) -> FloatArray:
+        is_tied = np.array([name in tied for name in encoder.names], dtype=np.bool_)
+        return np.where(broken[:, None] & is_tied, encoder.own_codes(prepared), codes)
+
+    codes, beside = own(coder.quasi, chained.codes), own(coder.responses, chained.response_codes)
+    return replace(chained, codes=codes, response_codes=beside, claims=())
 
 
-def _released(
-    prepared: Prepared, encoder: Encoder, codes: FloatArray, order: IntArray, literal: frozenset[str]
-) -> Frame:
+def _released(prepared: Prepared, coder: Coder, chained: Chained, order: IntArray) -> Frame:
     keep = [name for name in prepared.frame.columns if name in prepared.schema.released]
     rows = pick(prepared.frame.select(keep), order)
-    return as_written(encoder.decode(codes[order], prepared.frame, rows, literal).select(keep), prepared.schema)
+    for encoder, codes in ((coder.quasi, chained.codes), (coder.responses, chained.response_codes)):
+        rows = encoder.decode(codes[order], prepared.frame, rows, chained.literal)
+    return as_written(rows.select(keep), prepared.schema)
 
 
 def _grouping_fact(notes: Mapping[str, Any]) -> tuple[Fact, ...]:
@@ -303,136 +317,3 @@ def _by_blocks(notes: Mapping[str, Any]) -> list[str]:
     if notes.get("strategy") != "blocks":
         return []
     return [f"in {notes['n_blocks']:,} blocks of at most {notes['block_rows']:,} people, mended where blocks meet"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chained:
-    """What a chain of masks wrote: codes and groups in prepared row order, and what is to be said of them."""
-
-    codes: FloatArray
-    labels: IntArray
-    caveats: tuple[str, ...]
-    claims: tuple[Claim, ...]
-    steps: tuple[Step, ...]
-    literal: frozenset[str] = frozenset()
-
-
-def run_chain(
-    grouper: Grouper,
-    masks: Sequence[Mask],
-    prepared: Prepared,
-    encoder: Encoder,
-    grouping: Grouping,
-    *,
-    seed: int,
-    key: str,
-    names: tuple[int, ...] = (),
-) -> Chained:
-    """Apply the masks in turn to a grouper's groups; one that is still too small at the end is a GuaranteeError.
-
-    Masks draw from the seed; which record of a group gets which row comes from the secret key. `names` tell the draws
-    of several parts of a table apart.
-    """
-    codes = encoder.own_codes(prepared)
-    state = Masking(prepared=prepared, encoder=encoder, codes=codes, labels=grouping.labels, minimum=grouper.k)
-    runs = list(_runs(masks))
-    watched = not all(run.is_blind for run in runs)
-    steps = [_measured("before any mask", state)] if watched else []
-    caveats: list[str] = []
-    claims: tuple[Claim, ...] = ()
-    for run in runs:
-        caveats += run.caveats(state)
-        claims = run.claims(state) if len(masks) == 1 else ()
-        n_said = len(state.records)
-        state = run.apply(state, seed, key, names)
-        steps += [_measured(run.name, state, state.records[n_said:])] if watched else []
-    _require_sizes(grouper, state)
-    return Chained(
-        codes=state.codes,
-        labels=state.labels,
-        caveats=tuple(dict.fromkeys(caveats)),
-        claims=claims,
-        steps=tuple(steps),
-        literal=state.literal,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Run:
-    """One aware mask, or blind masks that follow each other; `first` is the place of the first in the chain."""
-
-    first: int
-    masks: tuple[Mask, ...]
-
-    @property
-    def is_blind(self) -> bool:
-        return isinstance(self.masks[0], BlindMask)
-
-    @property
-    def name(self) -> str:
-        return ", then ".join(mask.name for mask in self.masks)
-
-    def caveats(self, state: Masking) -> list[str]:
-        seen: Any = _sets(state) if self.is_blind else state
-        return [text for mask in self.masks for text in mask.caveats(seen)]
-
-    def claims(self, state: Masking) -> tuple[Claim, ...]:
-        mask = self.masks[0]
-        return mask.claims(_sets(state)) if isinstance(mask, BlindMask) else mask.claims(state)
-
-    def apply(self, state: Masking, seed: int, key: str, names: tuple[int, ...]) -> Masking:
-        streams = [stream(seed, "mask", self.first + i, *names) for i in range(len(self.masks))]
-        mask = self.masks[0]
-        if isinstance(mask, AwareMask):
-            return mask.apply(state, streams[0])
-        blind = [mask for mask in self.masks if isinstance(mask, BlindMask)]
-        drawn = draw_chain(blind, _sets(state), streams)
-        return state.holding(pair_up(drawn, state.labels, secret(key, "pairing", self.first, *names)))
-
-
-def _runs(masks: Sequence[Mask]) -> Iterator[_Run]:
-    blind: list[Mask] = []
-    for i, mask in enumerate(masks):
-        if isinstance(mask, BlindMask):
-            blind.append(mask)
-            if i + 1 < len(masks) and isinstance(masks[i + 1], BlindMask):
-                continue
-            yield _Run(first=i + 1 - len(blind), masks=tuple(blind))
-            blind = []
-        else:
-            yield _Run(first=i, masks=(mask,))
-
-
-def _sets(state: Masking) -> ValueSets:
-    return ValueSets.of(state.codes, state.labels, state.encoder, state.prepared.weights())
-
-
-def _measured(name: str, state: Masking, said: Sequence[Mapping[str, Any]] = ()) -> Step:
-    """What an intruder achieves on the table as it is now, and what the last mask has to say."""
-    prepared, encoder = state.prepared, state.encoder
-    pair = Pair(
-        original=prepared,
-        released=prepared.frame,
-        source_rows=np.arange(prepared.n),
-        encoder=encoder,
-        original_codes=encoder.own_codes(prepared),
-        released_codes=state.codes,
-    )
-    return Step(
-        name=name,
-        details=dict(said[-1] if said else {}),
-        reidentification=reidentification_attack.measure(pair, trials=1).expected,
-        linkage=record_linkage.measure(pair).share,
-    )
-
-
-def _require_sizes(grouper: Grouper, state: Masking) -> None:
-    small = state.persons() < grouper.k
-    if small.any():
-        n_records = int(state.sizes[small].sum())
-        raise GuaranteeError(
-            type(grouper).__name__,
-            f"leaves records in groups of fewer than {grouper.k} persons",
-            got=f"{n_records} records in {int(small.sum())} groups",
-            hint="Put PushBack first in the chain of masks (--mask push-back), or choose larger radii.",
-        )

@@ -21,14 +21,15 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from shoal.coarsening.intervals import around
 from shoal.conform import Prepared, as_written
-from shoal.errors import Problems, SchemaError
+from shoal.errors import InputError, Problems, SchemaError
 from shoal.fact import Fact
 from shoal.frame import Frame, adopt, series, with_columns
 from shoal.schema import Column, Schema
 from shoal.value import canonical
 
-__all__ = ["again", "along", "derived_columns", "without_derived"]
+__all__ = ["again", "along", "derived_columns", "derived_faults", "without_derived"]
 
 _KEY, _VALUE = "key", "value"
 _MOST_ODD = 0.01  # of the rows
@@ -52,10 +53,15 @@ def without_derived(prepared: Prepared) -> Prepared:
     found = derived_columns(prepared.schema)
     if not found:
         return prepared
-    problems = Problems()
-    problems.each(lambda column: _check(prepared, column), found)
-    problems.raise_if_any()
+    Problems(derived_faults(prepared)).raise_if_any()
     return replace(prepared, schema=prepared.schema.with_columns(replace(c, role="other") for c in found))
+
+
+def derived_faults(prepared: Prepared) -> list[InputError]:
+    """What is wrong with the derived columns, each with its remedy."""
+    problems = Problems()
+    problems.each(lambda column: _check(prepared, column), derived_columns(prepared.schema))
+    return problems.found
 
 
 def _check(prepared: Prepared, column: Column) -> None:
@@ -159,5 +165,5 @@ def _spelled(values: list[object]) -> str | None:
     if len(known) == 1:
         return f"{canonical(pl.Series(known))[0]}{lost}"
     if all(isinstance(value, int | float) for value in known):
-        return f"[{known[0]:g}, {known[-1]:g}]{lost}"
+        return f"{around(known)}{lost}"  # type: ignore[arg-type]
     return "{" + ", ".join(str(value) for value in known) + "}" + lost

@@ -133,6 +133,10 @@ class LinkedRecipe(Recipe):
         """Whether methods write the quasi-identifiers of persons."""
         return self.persons.rewrites_quasi
 
+    def rewrites(self, schema: Schema) -> tuple[str, ...]:
+        """The sensitive columns of persons that masks write."""
+        return self.persons.rewrites(schema)
+
     @property
     def keeps_groups(self) -> bool:
         """Whether groups of an earlier release can take the place of those that it would make."""

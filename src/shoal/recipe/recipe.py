@@ -23,7 +23,7 @@ from shoal.method import Family, Method, methods
 from shoal.params import check, to_dict
 from shoal.recipe.spell import short, spell
 from shoal.rng import secret
-from shoal.schema import Column
+from shoal.schema import Column, Schema
 
 if TYPE_CHECKING:
     from shoal.dp import Budget, Spending
@@ -209,6 +209,10 @@ class Recipe(ABC):
     def rewrites_quasi(self) -> bool:
         """Whether its methods write the quasi-identifiers, so that free text in one does not stand as it came."""
         return False
+
+    def rewrites(self, schema: Schema) -> tuple[str, ...]:
+        """The sensitive columns that its masks write, in the order of the schema."""
+        return ()
 
     @property
     def keeps_groups(self) -> bool:

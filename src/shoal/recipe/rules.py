@@ -38,17 +38,19 @@ __all__ = [
     "part_of",
     "refuse_rules",
     "rule_caveats",
+    "rule_faults",
 ]
 
 
 def check_rules(prepared: Prepared) -> None:
     """Refuse a table that breaks its schema's rules: each such rule is named, with the number of rows."""
+    Problems(rule_faults(prepared)).raise_if_any()
+
+
+def rule_faults(prepared: Prepared) -> Iterator[InputError]:
+    """The rules that the table breaks, each with the number of rows."""
     columns, codes = _columns(prepared.frame, prepared.schema), codes_of_absence(prepared.schema)
-    Problems(_faults(prepared.schema.rules, columns, codes)).raise_if_any()
-
-
-def _faults(rules: Sequence[Rule], columns: dict[str, pl.Series], codes: Codes) -> Iterator[InputError]:
-    for place, rule in enumerate(rules, start=1):
+    for place, rule in enumerate(prepared.schema.rules, start=1):
         n = int(rule.broken(columns, codes).sum())
         if n:
             yield SchemaError(

@@ -44,7 +44,7 @@ class Beside(Record):
     n_releases
         How many releases the data set had by then.
     resembles
-        Another data set whose people have the same identifiers, and which it was not held against; None: there is none.
+        Another data set whose people have the same identifiers, not checked against; None: there is none.
     """
 
     releasable: ClassVar[bool] = False
@@ -105,7 +105,7 @@ class Beside(Record):
     def not_held_against(self) -> str:
         """What to do where another data set may be of the same people, for inside."""
         return (
-            f"its people have the identifiers of those of data set '{self.resembles}', which it was not held against; "
+            f"its people have the identifiers of those of data set '{self.resembles}', which was not checked; "
             f"if they are the same people, name it: --data {shlex.quote(str(self.resembles))}"
         )
 
@@ -187,6 +187,6 @@ _EVENTS = (
     "events are counted on each release alone"
 )
 _HELD = (
-    "held against the register of releases: everybody keeps at least {k} candidates when this table is joined with "
+    "checked against the register of releases: everybody keeps at least {k} candidates when this table is joined with "
     "those of the same people that were entered before it, if any"
 )

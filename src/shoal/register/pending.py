@@ -83,7 +83,7 @@ class Pending:
         try:
             if len(book.releases()) != self.known:
                 rule = "has changed since this release was run: another one was entered"
-                hint = "Run it again; it is then held against what left meanwhile."
+                hint = "Run it again; it is then checked against what was released meanwhile."
                 raise GuaranteeError("register", rule, hint=hint)
             self.enter(book, digest)
         finally:

@@ -37,7 +37,7 @@ class CrossedError(GuaranteeError):
         super().__init__("release", rule, got=beside.found, hint="Nothing was written.")
 
     def __str__(self) -> str:
-        return "\n".join([super().__str__(), self._together(), *self._standing(), "Ways on:", *self._ways()])
+        return "\n".join([super().__str__(), self._together(), *self._standing(), "Options:", *self._ways()])
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuilt, (self.beside, self.earlier, self.rule, self.keeps_groups)
@@ -75,7 +75,7 @@ class CrossedError(GuaranteeError):
             f'shoal ledger withdraw {names} --because "a trial that never left"{self._ledger}',
             groups,
             "- This run is only a trial: run it again with --no-register, and let nothing of it leave",
-            '- It must leave all the same: --despite "REASON". The reason is kept, printed and released',
+            '- It must leave all the same: --despite "REASON". The reason is recorded, printed and released',
         ]
 
 

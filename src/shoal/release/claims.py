@@ -59,7 +59,8 @@ def promises(
 ) -> tuple[Claim, ...]:
     """The claims of a release made by `recipe`."""
     hidden = _hidden(recipe, pair, labels, risk, caveats)
-    return (*hidden, _measured(risk.reidentification), *_measured_by_all(risk), *rules_claim(pair))
+    beside = _measured_by_all(risk, recipe.rewrites(pair.schema))
+    return (*hidden, _measured(risk.reidentification), *beside, *rules_claim(pair))
 
 
 def checkable_rules(pair: Pair) -> tuple[Rule, ...]:
@@ -348,13 +349,18 @@ def _matched(found: Frequency) -> str:
     return f"{found.n_targets:,} kept records, drawn at random," if found.sampled else "every kept record"
 
 
-def _measured_by_all(risk: RiskReport) -> tuple[Claim, ...]:
-    """What is found by quasi-identifiers and unchanged columns together: the bound doesn't cover it."""
+def _measured_by_all(risk: RiskReport, written: Sequence[str]) -> tuple[Claim, ...]:
+    """What is found by quasi-identifiers and unchanged columns together: the bound doesn't cover it.
+
+    Sensitive columns that masks have `written` are used as they stand.
+    """
     found = risk.unchanged
     if found.expected is None or found.interval is None:
         return ()
     value, names = significant(found.expected), ", ".join(found.columns)
     tried = f" (tried on {found.n_targets:,} of them, drawn at random)" if found.sampled else ""
+    used = set(written) & set(found.columns)
+    columns = "columns beside the quasi-identifiers" if used else "columns published unchanged"
     return (
         Claim(
             kind="re-identification through unchanged columns",
@@ -363,8 +369,7 @@ def _measured_by_all(risk: RiskReport) -> tuple[Claim, ...]:
             basis="measured",
             unit="persons",
             statement=(
-                f"An attack that also uses the columns published unchanged ({names}) finds {100 * value:.3g}% of the "
-                f"kept people{tried}."
+                f"An attack that also uses the {columns} ({names}) finds {100 * value:.3g}% of the kept people{tried}."
             ),
             assumptions=(
                 "This is one attack on this release; another attack may do better.",

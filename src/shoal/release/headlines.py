@@ -284,6 +284,9 @@ def _ties(utility: UtilityReport) -> list[Reading]:
     return [*lines, *([] if utility.regression is None else _predicts(utility.regression))]
 
 
+_USELESS = -1.0  # R² below which it doesn't matter how bad a fit is
+
+
 def _predicts(model: Regression) -> list[Reading]:
     """What a regression fitted to the release is worth; no yardstick where the original's is worth nothing."""
     after, before = model.trained_on_released.r_squared, model.trained_on_original.r_squared
@@ -291,12 +294,14 @@ def _predicts(model: Regression) -> list[Reading]:
         return []
     useful = before > 0
     nothing = "" if useful else f" Fitted to the original it predicts no better than the mean (R² {before:.3g})."
+    nothing += " It predicts far worse than the mean; anything below −1 is shown as −1." if after < _USELESS else ""
+    interval = model.trained_on_released.r_squared_interval
     return [
         Reading(
             name="R² trained on the release",
             first=useful,
-            value=after,
-            interval=model.trained_on_released.r_squared_interval,
+            value=max(after, _USELESS),
+            interval=None if interval is None or after < _USELESS else interval,
             chance=before if useful else None,
             against="trained on the original",
             slack=_SLACK,

@@ -67,7 +67,9 @@ def bound_claim(
 
 def _bound_assumptions(recipe: Recipe, schema: Schema, has_heavy_unit: bool, measured: bool) -> list[str]:
     tokens = [name for name in schema.pseudonym if name != schema.unit]
-    kept = [name for name in (*schema.sensitive, *schema.time, *schema.other, schema.weight, *tokens) if name]
+    written = recipe.rewrites(schema)
+    beside = (*schema.sensitive, *schema.time, *schema.other, schema.weight, *tokens)
+    kept = [name for name in beside if name and name not in written]
     said = [
         "The intruder picks a row by its released quasi-identifiers and by nothing else.",
         "The secret key and everything else in the inside folder stay inside.",

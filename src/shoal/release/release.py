@@ -16,7 +16,7 @@ import polars as pl
 
 from shoal.arrays import IntArray, distinct_numbers
 from shoal.canonical import plain
-from shoal.claim import Claim
+from shoal.claim import Claim, claim_rows
 from shoal.compliance import Preset
 from shoal.conform import Prepared
 from shoal.errors import ParameterError
@@ -33,7 +33,7 @@ from shoal.register.beside_earlier import Beside
 from shoal.release.claims import promises, rules_claim
 from shoal.release.disclose import Measured, measured
 from shoal.release.headlines import found_lines, keeps_lines, replicated_lines, variation_lines
-from shoal.report.readings import reading_words, shown
+from shoal.report.readings import notebook_table
 from shoal.risk import RiskReport
 from shoal.risk import assess as assess_risk
 from shoal.risk.closest_record import measure as closest_to
@@ -135,15 +135,8 @@ class Release:
 
     def _repr_html_(self) -> str:
         """The release as a notebook shows it: what it promises, and what was measured; it measures, if need be."""
-        promised = [(claim.basis, f"{claim.kind} {claim.limit():.4g}", claim.statement) for claim in self.claims]
-        measured = [
-            ("inside", f"{line.name}: {shown(line, line.value)}", f"{line.meaning} {reading_words(line)}".strip())
-            for line in self._lines()
-        ]
-        return html_table(repr(self), [*promised, *measured], ("basis", "what", "meaning"))
-
-    def _lines(self) -> list[Reading]:
-        return [*self.risk_lines, *self.utility_lines]
+        promised = html_table(repr(self), claim_rows(self.claims), ("basis", "promise", "what it says"))
+        return promised + notebook_table("measured (internal)", [*self.risk_lines, *self.utility_lines])
 
     @property
     def frame(self) -> Frame:

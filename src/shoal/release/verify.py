@@ -58,12 +58,16 @@ class Check(Record):
         Whether it holds; None where it could not be checked.
     standing
         What it rests on, for claims and what else the publisher says; None for plain checks.
+    preset, rule
+        Of a rule of a preset: the preset's name, and the rule.
     """
 
     name: str
     holds: bool | None
     detail: str
     standing: Standing | None = None
+    preset: str | None = None
+    rule: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +238,7 @@ class _Seen:
     def _signature(self) -> Check | None:
         path = self.folder / SIGNATURE
         if self.signer is None:
-            text = "not checked: name the publisher's public key (--signer)"
+            text = "name the publisher's public key (--signer)"
             return Check(name="signature", holds=None, detail=text) if path.is_file() else None
         key = PublicKey.read(self.signer)
         if path.is_symlink() or not path.is_file():
@@ -358,6 +362,8 @@ def _preset(
             holds=not says or (rule in rules and rules[rule].holds),
             detail=f"{rules[rule].words}{unseen}" if rule in rules else "is no rule of this preset",
             standing=on_claim if rule in rules and rules[rule].by_claim else "recomputed",
+            preset=preset["name"],
+            rule=rule,
         )
         for rule, says in preset["holds"].items()
     ]

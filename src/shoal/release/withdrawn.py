@@ -40,7 +40,7 @@ def require_standing(folder: Path, manifest: Mapping[str, Any], verb: str) -> No
     for book in _ledgers(folder):
         for words in _committed(manifest, book.releases()):
             if words["withdrawn"] is not None:
-                hint = "Make the release again: it is then held against those that stand."
+                hint = "Make the release again: it is then checked against those still in the register."
                 raise GuaranteeError(verb, "must not let out a release that was withdrawn from the register", hint=hint)
 
 

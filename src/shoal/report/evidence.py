@@ -16,11 +16,13 @@ import polars as pl
 from shoal.arrays import FloatArray, distinct_numbers
 from shoal.claim import Claim
 from shoal.coarsening import SUPPRESSED
+from shoal.distance.mapped_column import MappedColumn
 from shoal.fact import Step
 from shoal.frame import series
 from shoal.pair import Pair
 from shoal.report.bands import Bands, SmallClasses, class_sizes, people_of, risk_bands
 from shoal.report.correlation import Correlations, correlations_of
+from shoal.report.mapping import mapped_of
 from shoal.report.marginal import Marginal, marginals_of
 from shoal.report.mosaic import Mosaic, mosaic_of
 from shoal.report.what_was_done import ColumnAccount, accounts_of, is_coarsened, known_limits, method_words
@@ -63,6 +65,8 @@ class Evidence:
         Correlations before and after of the first columns; and how many columns have an order.
     mosaic
         Two quasi-identifiers together, before and after; None where there are fewer than two.
+    mapped
+        Distances in each column before and after the metric mapping, where people were compared by it. Inside only.
     steps
         What each step of a chain did, and the risk that it left.
     hidden
@@ -110,6 +114,7 @@ class Evidence:
     correlations: Correlations
     n_correlated: int
     mosaic: Mosaic | None
+    mapped: tuple[MappedColumn, ...]
     steps: tuple[Step, ...]
     hidden: int
     is_of_people: bool
@@ -246,6 +251,7 @@ def gather(
         correlations=correlations.first(MOST_CORRELATED),
         n_correlated=len(correlations.names),
         mosaic=mosaic_of(pair, k),
+        mapped=mapped_of(pair, recipe),
         steps=tuple(steps),
         hidden=k if hidden is None else hidden,
         is_of_people=pair.is_of_people,

@@ -11,7 +11,7 @@ Cost: O(n log n) a column.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import AnyArray, FloatArray, IntArray
+from shoal.coarsening.coarsener import SUPPRESSED
 from shoal.conform import floats, levels_like
 from shoal.domain.absence import numbers
 from shoal.frame import series
@@ -125,7 +126,7 @@ class RowCells:
 def cells_of_rows(pair: Pair, names: Sequence[str], k: int) -> tuple[RowCells, ...]:
     """The marginals of the columns `names`, and where the rows lie in them; columns without cells are left out."""
     people, weights = people_of(pair), _weights(pair)
-    made = [_divided(pair, pair.schema[name], people, weights, k) for name in names]
+    made = [_divided(pair, pair.schema[name], people, weights, k, grouped=True) for name in names]
     return tuple(_row_cells(marginal, cut, parts) for marginal, cut, parts in made if parts)
 
 
@@ -160,13 +161,17 @@ def _marginal(pair: Pair, column: Column, people: _Both, weights: _Both, k: int)
 
 
 def _divided(
-    pair: Pair, column: Column, people: _Both, weights: _Both, k: int
+    pair: Pair, column: Column, people: _Both, weights: _Both, k: int, *, grouped: bool = False
 ) -> tuple[Marginal, _Cut, tuple[tuple[int, ...], ...]]:
-    """A column's marginal, its finest cells, and which of these each cell of the marginal holds."""
+    """A column's marginal, its finest cells, and which of these each cell of the marginal holds.
+
+    `grouped` shows original levels under the group that they were released as, where each has one.
+    """
     before = series(pair.original.frame, column.name)
     # A coarse number is read as the typical one behind it; a coarse level is shown as it was written.
     after = pair.released_column(column.name) if _is_binned(before, column) else series(pair.released, column.name)
-    cut = _cut(before, after, column, k)
+    groups = _groups(before, after, pair.source_rows) if grouped and not _is_binned(before, column) else {}
+    cut = _cut(before, after, column, k, groups)
     tallies = (Tally.of(cut.before, people[0], cut.n), Tally.of(cut.after, people[1], cut.n))
     if cut.kind == "levels":
         shown, pool = pool_small(tallies, k, most=MOST_LEVELS)
@@ -181,6 +186,18 @@ def _divided(
         weighted=pair.schema.weight is not None,
     )
     return marginal, cut, (*shown, *([pool] if pool else []))
+
+
+def _groups(before: pl.Series, after: pl.Series, source_rows: IntArray) -> dict[str, str]:
+    """The coarser level that each original one was released as; empty where none is, or where one has several."""
+    kept = source_rows >= 0
+    behind, written = before.gather(source_rows[kept]), after.filter(pl.Series(kept))
+    both = pl.DataFrame({"before": behind.cast(pl.String), "after": written.cast(pl.String)})
+    pairs = both.drop_nulls().filter(pl.col("after") != SUPPRESSED).unique()
+    coarse = set(pairs["after"]) - set(before.drop_nulls().cast(pl.String).unique())
+    if not coarse or pairs["before"].n_unique() < len(pairs):
+        return {}
+    return dict(pairs.iter_rows())
 
 
 def _cells(cut: _Cut, shown: Partition, pool: tuple[int, ...], weights: _Both) -> tuple[Cell, ...]:
@@ -212,12 +229,12 @@ def _share(weights: AnyArray, at: list[int]) -> float:
     return float(weights[at].sum() / total) if total > 0 else 0.0
 
 
-def _cut(before: pl.Series, after: pl.Series, column: Column, k: int) -> _Cut:
+def _cut(before: pl.Series, after: pl.Series, column: Column, k: int, groups: Mapping[str, str]) -> _Cut:
     if _is_binned(before, column):
         return _cut_numbers(numbers(before, column), numbers(after, column), k)
     if before.dtype in (pl.Date, pl.Datetime) and after.dtype == before.dtype:
         return _cut_dates(before, after)
-    return _cut_levels(before, after, column)
+    return _cut_levels(before, after, column, groups)
 
 
 def _is_binned(before: pl.Series, column: Column) -> bool:
@@ -301,9 +318,9 @@ def _cut_dates(before: pl.Series, after: pl.Series) -> _Cut:
     return _coded([content.dt.truncate(every) for content in (before, after)], units, names, "dates")
 
 
-def _cut_levels(before: pl.Series, after: pl.Series, column: Column) -> _Cut:
-    texts = [content.cast(pl.String) for content in (before, after)]
-    names = _ordered_levels(before, after, column)
+def _cut_levels(before: pl.Series, after: pl.Series, column: Column, groups: Mapping[str, str]) -> _Cut:
+    texts = [before.cast(pl.String).replace(groups), after.cast(pl.String)]
+    names = list(dict.fromkeys(groups.get(name, name) for name in _ordered_levels(before, after, column)))
     return _coded(texts, pl.Series(names, dtype=pl.String), names, "levels")
 
 

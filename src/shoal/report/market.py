@@ -189,6 +189,7 @@ def _market(rank: MarketRank) -> Html:
         tag("p", facts),
         *notes,
         _segments(market),
+        _parity(market),
         _pair_map(market),
         _balance(market),
     )
@@ -209,6 +210,31 @@ def _segments(market: MarketAssessment) -> Html:
     ]
     table = rows_table(f"{market.name} by segment", head, rows, numeric=range(1, 6))
     return tag("details", tag("summary", "By segment"), table)
+
+
+def _parity(market: MarketAssessment) -> Html | None:
+    """Predictions held against actual costs, group by group."""
+    if not market.parity:
+        return None
+    head = ("Group of members", "Members", "Actual", "Predicted", "Difference", "95% interval", "Reading")
+    rows: list[list[Child]] = [
+        [
+            f"{p.column} = {p.level}",
+            count(p.n_members),
+            number(p.actual),
+            number(p.predicted),
+            percent(p.difference),
+            f"{percent(p.interval[0])} to {percent(p.interval[1])}",
+            p.verdict,
+        ]
+        for p in market.parity
+    ]
+    words = (
+        "Each member's cost as predicted by a model that did not see it, weighted as for this market. Costs are not "
+        "needs, and of several groups one in twenty lies outside its interval by chance."
+    )
+    table = rows_table(f"{market.name}: are predictions as right for each group?", head, rows, numeric=range(1, 6))
+    return tag("div", table, tag("p", words, class_="note"))
 
 
 def _pair_map(market: MarketAssessment) -> Html | None:

@@ -18,6 +18,7 @@ from shoal.report.decision import decision, expiry, recipient
 from shoal.report.evidence import Evidence
 from shoal.report.hierarchical_risk import hierarchy_sections
 from shoal.report.layout import shell
+from shoal.report.mapping import mapping_section
 from shoal.report.markup import Child, Html, join, rows_table, section, tag
 from shoal.report.numbers import count, number, percent, seconds
 from shoal.report.pieces import proved_bound
@@ -187,6 +188,7 @@ def inside(evidence: Evidence, given: Mapping[str, Any]) -> Html:
         tag("h3", "Small classes"),
         _small_classes(evidence),
         *_groups(evidence, given),
+        *mapping_section(evidence.mapped),
         *_timings(given),
     )
 

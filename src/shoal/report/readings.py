@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from shoal.reading import Reading, Verdict
+from shoal.record import html_table
 from shoal.report.markup import Child, Html, join, rows_table, tag
 from shoal.report.numbers import ABSENT, NOT_MEASURED, between, count, number, percent
 
-__all__ = ["change", "reading_lines", "reading_table", "reading_words", "shown", "verdict"]
+__all__ = ["change", "notebook_table", "reading_lines", "reading_table", "reading_words", "shown", "verdict"]
 
 _HEAD = ("What", "Before → after", "By chance", "Limit", "Out of", "Reading")
 _YARDSTICKS = ("chance", "limit", "n")  # columns that are left out where no figure has them
@@ -61,6 +62,18 @@ def reading_table(caption: str, readings: Sequence[Reading], *, quiet: bool = Tr
     rows = [[row[place] for place in places] for row in map(_row, readings)]
     numeric = range(1, len(places) - 1)
     return rows_table(caption, [_HEAD[place] for place in places], rows, numeric=numeric, quiet=quiet)
+
+
+def notebook_table(title: str, readings: Sequence[Reading]) -> str:
+    """Figures in a notebook, where no style sheet is at hand: plain cells, each figure with its yardsticks."""
+    head = ("figure", "before → after", "95% interval", "chance", "limit", "reading", "what it says")
+    return html_table(title, [_plain_row(one) for one in readings], head)
+
+
+def _plain_row(reading: Reading) -> tuple[str, ...]:
+    spread = between(reading.interval, "percent" if reading.shows == "share" else "number")
+    beside = (shown(reading, reading.chance), shown(reading, reading.limit))
+    return reading.name, change(reading), spread, *beside, reading.verdict, reading.meaning
 
 
 def _row(reading: Reading) -> tuple[Child, ...]:

@@ -78,7 +78,7 @@ def _found_tile(evidence: Evidence) -> Html:
 def _withheld_tiles(evidence: Evidence) -> list[Html]:
     blank = sum(evidence.blanked.values()) / max(1, len(evidence.blanked))
     bound = proved_bound(evidence)
-    found = percent(bound) if bound else "not told"
+    found = percent(bound) if bound else "not stated"
     return [
         _hiding_tile(evidence),
         _tile("Found, at most", found, "By any rule that uses the released quasi-identifiers alone, by proof"),

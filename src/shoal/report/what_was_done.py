@@ -54,6 +54,7 @@ class Named:
     collapses: bool = False
     coarsens: bool = False
     perturbs: bool = False
+    maps_distances: bool = False
 
     @classmethod
     def of(cls, family: Family, words: Any) -> Named:
@@ -72,6 +73,7 @@ class Named:
             collapses=collapses,
             coarsens=known.coarsens,
             perturbs=getattr(known, "perturbs", False),
+            maps_distances=known.maps_distances,
         )
 
 
@@ -178,7 +180,15 @@ def known_limits(recipe: Mapping[str, Any], pair: Pair) -> list[str]:
         "Everything rests on the list of quasi-identifiers: a column that an intruder can match on, and that is not on "
         "the list, is not protected.",
     ]
-    kept = [c.name for c in pair.schema.columns if c.role in ("sensitive", "time", "other", "weight")]
+    beside = [c.name for c in pair.schema.columns if c.role in ("sensitive", "time", "other", "weight")]
+    masked = _listed(recipe.get("mask"))
+    written = [name for name in beside if any(_writes(words, pair.schema[name]) for words in masked)]
+    kept = [name for name in beside if name not in written]
+    if written:
+        limits.append(
+            f"Not as collected: {listed(written)}. Masks wrote these sensitive columns, and diversity, closeness and "
+            "classes in this report count what they wrote."
+        )
     if kept:
         limits.append(
             f"Published unchanged: {listed(kept)}. Anyone who knows such a value of a person can use it for linkage."

@@ -83,6 +83,19 @@ class RiskReport(Record):
         shares = (self.reidentification.expected, self.linkage.nearest_share, self.unchanged.expected)
         return max((share for share in shares if share is not None), default=None)
 
+    def _headlines(self) -> dict[str, Any]:
+        """What an intruder achieves, each attack in one figure, and how many people are alone."""
+        return {
+            "strongest": self.strongest,
+            "reidentification.expected": self.reidentification.expected,
+            "linkage.nearest_share": self.linkage.nearest_share,
+            "unchanged.expected": self.unchanged.expected,
+            "classes.k": self.classes.k,
+            "classes.unique_share": self.classes.unique_share,
+            "k": self.k,
+            "small_share": self.small_share,
+        }
+
 
 def assess(
     pair: Pair,

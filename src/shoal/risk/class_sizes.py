@@ -118,6 +118,18 @@ class ClassReport(Record):
         """Share of rows in a class of one person."""
         return self.n_unique / self.n_records
 
+    def _tables(self) -> dict[str, list[dict[str, Any]]]:
+        """Diversity by column, and how many classes have which size."""
+        sizes = [
+            {"persons in a class": size, "classes": number, "records": self.records_by_size[size]}
+            for size, number in self.histogram.items()
+        ]
+        return {"sensitive": [one.to_dict() for one in self.sensitive.values()], "by size": sizes}
+
+    def _parts(self) -> dict[str, Any]:
+        """All of them are tables."""
+        return {}
+
     def small_share(self, k: int) -> float:
         """Share of rows in classes of fewer than `k` persons."""
         return sum(rows for size, rows in self.records_by_size.items() if size < k) / self.n_records

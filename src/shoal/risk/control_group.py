@@ -67,7 +67,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackRisk(Record):
-    """One attack, held against people who were not in the data.
+    """One attack, compared with people who were not in the data.
 
     Parameters
     ----------

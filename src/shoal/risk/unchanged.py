@@ -36,7 +36,7 @@ from shoal.progress import advance
 from shoal.record import Record
 from shoal.risk.candidates import candidates, chosen, distinct_questions, learn, sure
 from shoal.risk.dependence import Dependence, determined_by_quasi, unchanged_names
-from shoal.risk.linked_rows import linked_rows, tokens_of
+from shoal.risk.linked_rows import LinkedRows, linked_rows, tokens_of
 from shoal.risk.uncertainty import wilson
 from shoal.risk.unchanged_signs import Trial, content, follow, nearness, strict
 from shoal.rng import stream
@@ -214,9 +214,14 @@ def _attack(pair: Pair, trial: Trial, names: tuple[str, ...], tied: tuple[Depend
         hits[here], certainty[here] = found[here], sureness[here]
         nearest_hits[here] = own.hits(near, trial)[0][here]
     linked = linked_rows(pair, trial.targets, names, trial.seed)
-    if linked is not None and linked.hits.mean() > hits[linked.tried].mean():
+    if linked is not None and _finds_more(linked, hits):
         return linked.hits, nearest_hits[linked.tried], linked.certainty
     return hits, nearest_hits, certainty
+
+
+def _finds_more(linked: LinkedRows, hits: FloatArray) -> bool:
+    """Whether trying people by all their rows finds more of them: of the few it was tried on, and than of everybody."""
+    return bool(linked.hits.mean() > max(hits.mean(), hits[linked.tried].mean()))
 
 
 def _result(

@@ -18,7 +18,7 @@ from shoal.arrays import FloatArray
 from shoal.schema.evidence import Facts
 from shoal.value import Level, same_as
 
-__all__ = ["ABSENT_WORDS", "codes_seen", "question", "without_codes", "words_among_numbers"]
+__all__ = ["ABSENT_WORDS", "codes_seen", "meaning_of", "question", "without_codes", "words_among_numbers"]
 
 FEWEST_PEOPLE = 5
 _FEW_NUMBERS = 20  # different values up to which numbers among texts may be codes
@@ -31,6 +31,10 @@ ABSENT_WORDS = frozenset(
         *("refused", "refusal", "don't know", "dont know", "no answer", "no response", "unspecified", "undetermined"),
     )
 )
+
+_REASONS = frozenset(("not applicable", "not in universe", "refused", "not stated", "not ascertained", "no answer"))
+_MEANINGS = {"refusal": "refused", "not available": "not available", "missing": "missing"}
+_YES = frozenset(("y", "yes", "j", "ja", "t"))  # beside which n says no
 
 
 def codes_seen(fact: Facts) -> dict[str, int]:
@@ -75,9 +79,22 @@ def question(seen: Mapping[str, int], *, listed: bool = False) -> str:
     if not seen:
         return ""
     codes = ", ".join(f"{value} ({n:,} cells)" for value, n in seen.items())
-    entry = ", ".join(f'"{value}" = "unknown"' for value in seen)
+    entry = ", ".join(f'"{value}" = "{meaning_of(value)}"' for value in seen)
     levels = ", and take it out of the levels" if listed else ""
-    return f"Does {codes} stand for an absence? If so: missing_codes = {{ {entry} }}{levels}"
+    asked = f"{'Does' if len(seen) == 1 else 'Do'} {codes} stand for an absence?"
+    return f"{asked} If so: missing_codes = {{ {entry} }}{levels}"
+
+
+def meaning_of(word: str) -> str:
+    """What a word for an absence means: the word itself where it says why, else unknown.
+
+    Examples
+    --------
+    >>> meaning_of("Not applicable"), meaning_of("?")
+    ('not applicable', 'unknown')
+    """
+    said = word.strip().lower()
+    return _MEANINGS.get(said, said if said in _REASONS else "unknown")
 
 
 def _numbers(known: pl.Series) -> dict[str, int]:
@@ -122,8 +139,10 @@ def _beyond_a_gap(values: FloatArray, outwards: list[int], rest: FloatArray) -> 
     return []
 
 
-def words_among_numbers(fact: Facts) -> dict[str, int]:
+def words_among_numbers(fact: Facts, *, coded: bool = True) -> dict[str, int]:
     """Words for an absence in a column of texts that are numbers but for these words, and how many cells hold each.
+
+    Where the numbers may be codes (`coded`) they must be many, as a word among few codes may be one of them.
 
     Examples
     --------
@@ -139,14 +158,16 @@ def words_among_numbers(fact: Facts) -> dict[str, int]:
     is_word = texts.str.to_lowercase().is_in(list(ABSENT_WORDS))
     numbers = texts.filter(~is_word)
     plain = numbers.str.contains(r"^-?(?:0|[1-9]\d*)(?:\.\d+)?$")
-    if not is_word.any() or len(numbers) <= _FEW_NUMBERS or not plain.all():
+    if not is_word.any() or len(numbers) <= (_FEW_NUMBERS if coded else 2) or not plain.all():
         return {}
     return {str(value): int(n) for value, n in counted.filter(is_word).iter_rows()}
 
 
 def _texts(known: pl.Series) -> dict[str, int]:
     counted = _counted(known)
-    words = counted.filter(counted["value"].str.strip_chars().str.to_lowercase().is_in(list(ABSENT_WORDS)))
+    said = counted["value"].str.strip_chars().str.to_lowercase()
+    absent = ABSENT_WORDS - ({"n"} if _YES & set(said) else set())
+    words = counted.filter(said.is_in(list(absent)))
     if len(words) == len(counted):
         return {}
     common = words.filter(pl.col("n") >= FEWEST_PEOPLE)

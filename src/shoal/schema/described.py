@@ -61,7 +61,7 @@ _ABSENT = re.compile(
     r"missing|not (?:stated|ascertained|available|answered|reported|asked|in universe|determined|recorded|collected|"
     r"done|sure)|"
     r"no (?:answer|response|data|information)|(?:legitimate|valid) skip|skip(?:ped)?|could not obtain|blank|"
-    r"unspecified|(?:other|undetermined)?\W*/?\W*unknown)(?:\W.*)?$"
+    r"unspecified|(?:other|undetermined)\W*unknown)(?:\W.*)?$"
 )
 _SCALE = re.compile(
     r"(?i)\d|\b(?:never|every|daily|weekly|monthly|yearly|rarely|seldom|sometimes|often|always|low|medium|high|none|mild|moderate|severe|poor|fair|good|"

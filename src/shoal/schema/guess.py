@@ -7,16 +7,15 @@ guesses become a proposal.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import polars as pl
 
 from shoal.schema import Role
+from shoal.schema.dependency import Dependency
 from shoal.schema.described import is_number_of_person, is_survey_weight, names_a_person, topic_of
 from shoal.schema.evidence import (
     UUID,
-    Dependency,
     Facts,
     clinical_codes,
     date_forms,
@@ -26,6 +25,7 @@ from shoal.schema.evidence import (
     states,
     states_among,
 )
+from shoal.schema.guess_beside import Guess, by_reference, in_batteries, in_scales, naming, one_each, with_codes
 from shoal.schema.name_words import (
     BODY,
     CLINICAL_SHORT,
@@ -34,6 +34,8 @@ from shoal.schema.name_words import (
     COUNTS,
     DESCRIBING,
     EVENT,
+    HOUSEHOLD,
+    HOUSEHOLD_NUMBERS,
     IDENTIFIERS,
     LENGTHS,
     NAME_PARTS,
@@ -53,23 +55,13 @@ from shoal.schema.name_words import (
     parts_of,
 )
 
-__all__ = ["Guess", "guess_roles", "says_the_same"]
+__all__ = ["guess_roles"]
 
 
 _ROLES: tuple[tuple[Role, tuple[Topic, ...]], ...] = (("quasi", QUASI), ("sensitive", SENSITIVE))
+_HOUSEHOLDS = "The name speaks of a number of households"
 _NUMBERED = "The name speaks of a number of persons or records"
-_BATTERY, _FEW_ANSWERS = 4, 11  # columns of one battery, and the most answers that a question has
 _CLINICAL = 3  # columns whose names speak plainly of findings, from which on short names do too
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Guess:
-    """A role, and why."""
-
-    role: Role
-    reason: str
-    by_difference: bool = False
-    undecided: bool = False
 
 
 def guess_roles(facts: Sequence[Facts], found: Sequence[Dependency]) -> dict[str, Guess]:
@@ -77,7 +69,8 @@ def guess_roles(facts: Sequence[Facts], found: Sequence[Dependency]) -> dict[str
     beside = frozenset(word for fact in facts for word in fact.words)
     clinical = sum(_speaks_of_findings(fact) for fact in facts) >= _CLINICAL
     guesses = {fact.name: _not_amount(fact, _role(fact, beside, clinical), facts) for fact in facts}
-    return _one_each(_with_codes(facts, _in_batteries(facts, _by_reference(facts, guesses)), found))
+    asked = in_scales(facts, in_batteries(facts, by_reference(facts, guesses)))
+    return one_each(naming(facts, with_codes(facts, asked, found), found))
 
 
 def _role(fact: Facts, beside: frozenset[str], clinical: bool) -> Guess:
@@ -121,6 +114,9 @@ def _by_key(fact: Facts) -> Guess | None:
 def _by_number(fact: Facts) -> Guess | None:
     """Numbers of persons, visits and records: in pairs of words such as ``patient_nbr``, or in one word."""
     pairs = list(zip(fact.words, fact.words[1:], strict=False))
+    if _numbers_households(fact, pairs):
+        rows = fact.n_known / fact.n_distinct
+        return Guess(role="household", reason=f"{_HOUSEHOLDS}, and it repeats: {rows:.1f} rows each")
     person = fact.has(*PERSON_NUMBERS) or any(a in PERSON and b in NUMBER for a, b in pairs)
     alone = all(word in NUMBER - COUNTS - CODED for word in fact.words[:-1])  # id, but neither number nor code
     person = person or ((alone or _ends_as_number(fact)) and (fact.whole or fact.text))
@@ -143,6 +139,12 @@ def _by_number(fact: Facts) -> Guess | None:
         share = f"{fact.distinct_share:.0%}"
         return Guess(role="identifier", reason=f"The name speaks of a number, and {share} of its values differ")
     return None
+
+
+def _numbers_households(fact: Facts, pairs: Sequence[tuple[str, str]]) -> bool:
+    """Whether it numbers households, of which several rows are, and which are many enough for numbers."""
+    named = fact.has(*HOUSEHOLD_NUMBERS) or any(a in HOUSEHOLD and b in NUMBER - COUNTS - CODED for a, b in pairs)
+    return named and 20 <= fact.n_distinct < fact.n_known and (fact.whole or fact.text)
 
 
 def _ends_as_number(fact: Facts) -> bool:
@@ -239,7 +241,8 @@ def _by_label(fact: Facts) -> Guess | None:
     """What the label speaks of, or else the meanings of the codes."""
     found = topic_of(fact.label)
     if found is not None:
-        return Guess(role=found.role, reason=f"{fact.quoted}: {found.about}")
+        weak = found.role == "quasi" and not (found.strong or found.phrase)
+        return Guess(role=found.role, reason=f"{fact.quoted}: {found.about}", weak=weak)
     about = next((said.about for said in map(topic_of, fact.meanings.values()) if said and said.role == "quasi"), None)
     if about is not None:
         return Guess(role="quasi", reason=f"The {fact.said_by} says what its codes mean, and they speak of {about}")
@@ -281,47 +284,6 @@ def _speaks_of_findings(fact: Facts) -> bool:
     return any(topic.about == CLINICAL_SHORT.about and topic.covers(word) for topic in SENSITIVE for word in fact.words)
 
 
-def _by_reference(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> dict[str, Guess]:
-    """Columns whose label is made of another column (``log of income``): they have its role."""
-    made = dict(guesses)
-    names = {name.lower(): name for name in guesses}
-    for fact in facts:
-        if not fact.label or not guesses[fact.name].undecided:
-            continue
-        words = [
-            word for word in re.findall(r"[a-z_][a-z0-9_.]*", fact.label.lower()) if len(word) > 2 or not word.isalpha()
-        ]
-        others = [names[word] for word in words if word in names and names[word] != fact.name]
-        other = next((other for other in others if not guesses[other].undecided), None)
-        if other is not None and guesses[other].role in ("quasi", "sensitive"):
-            role = guesses[other].role
-            made[fact.name] = Guess(role=role, reason=f"{fact.quoted}: it names {other}, which is {role}")
-    return made
-
-
-def _in_batteries(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> dict[str, Guess]:
-    """Questions of one battery: names of the same beginning, the same values; if one is sensitive, so is the rest."""
-    made = dict(guesses)
-    for start, names in _batteries(facts).items():
-        known = [guesses[name] for name in names if not guesses[name].undecided]
-        if not known or any(guess.role != "sensitive" for guess in known):
-            continue
-        reason = f"One of {len(names)} columns that begin with {start} and have the same values; {len(known)} of them"
-        reason += f" {'is' if len(known) == 1 else 'are'} sensitive by what the name or the values say"
-        made |= {name: Guess(role="sensitive", reason=reason) for name in names if guesses[name].undecided}
-    return made
-
-
-def _batteries(facts: Sequence[Facts]) -> dict[str, list[str]]:
-    """Columns of few values by the two letters with which their names begin and by their values, if they are many."""
-    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for fact in facts:
-        if 2 <= fact.n_distinct <= _FEW_ANSWERS and fact.name[:2].isalpha():
-            values = tuple(sorted(fact.values.cast(pl.String).to_list()))
-            found.setdefault((fact.name[:2].lower(), values), []).append(fact.name)
-    return {start: names for (start, _), names in found.items() if len(names) >= _BATTERY}
-
-
 def _has_decimals(fact: Facts) -> bool:
     return fact.cells.dtype.is_float() and not fact.whole and fact.n_distinct >= 10
 
@@ -354,7 +316,7 @@ def _not_amount(fact: Facts, guess: Guess, facts: Sequence[Facts]) -> Guess:
     if not guess.by_difference or fact.text or not is_amount(fact, facts):
         return guess
     reason = "All its values differ, but rise and fall with other measures: an amount, so quasi, the cautious guess"
-    return Guess(role="quasi", reason=reason)
+    return Guess(role="quasi", reason=reason, undecided=True)
 
 
 def _by_length(fact: Facts) -> Guess | None:
@@ -370,39 +332,3 @@ def _first(fact: Facts, topics: tuple[Topic, ...], role: Role) -> Guess | None:
         if any(topic.covers(word) for word in fact.words):
             return Guess(role=role, reason=f"The name speaks of {topic.about}")
     return None
-
-
-def _with_codes(facts: Sequence[Facts], guesses: Mapping[str, Guess], found: Sequence[Dependency]) -> dict[str, Guess]:
-    """Give a code and its description, each of which follows from the other, the more protective role of both."""
-    made, known = dict(guesses), {fact.name: fact for fact in facts}
-    for one in found:
-        pair = (one.column, one.of[0])
-        if len(one.of) > 1 or not says_the_same(known[pair[0]], known[pair[1]]):
-            continue
-        roles = {made[name].role for name in pair}
-        if "sensitive" in roles and roles <= {"sensitive", "quasi"}:
-            for name, other in (pair, pair[::-1]):
-                if made[name].role == "quasi":
-                    made[name] = Guess(role="sensitive", reason=f"Says the same as {other}, which is sensitive")
-    return made
-
-
-def says_the_same(one: Facts, other: Facts) -> bool:
-    """Whether two columns of which one follows from the other are a code and its description."""
-    alike = min(one.n_distinct, other.n_distinct) >= 0.8 * max(one.n_distinct, other.n_distinct)
-    return alike and (one.text or other.text) and any(fact.has(*DESCRIBING, *CODED) for fact in (one, other))
-
-
-def _one_each(guesses: Mapping[str, Guess]) -> dict[str, Guess]:
-    """Keep the first weight and the first unit: a schema has one of each."""
-    spare = {
-        "weight": Guess(role="quasi", reason="A second survey weight: a schema has one, and weights tell people apart"),
-        "unit": Guess(role="identifier", reason="A second number of persons: a schema has one unit"),
-    }
-    seen: set[str] = set()
-    kept = {}
-    for name, guess in guesses.items():
-        kept[name] = spare[guess.role] if guess.role in seen else guess
-        if guess.role in spare:
-            seen.add(guess.role)
-    return kept

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -30,33 +29,25 @@ from shoal.files.codebook import codebook_labels, fitted
 from shoal.files.column_types import DURATIONS
 from shoal.frame import enter, series
 from shoal.record import Record
-from shoal.schema import Column, Kind, Level, Role, Schema
-from shoal.schema.codes_seen import codes_seen, question, without_codes, words_among_numbers
+from shoal.schema import Column, Level, Schema
+from shoal.schema.codes_seen import codes_seen, meaning_of, question, without_codes, words_among_numbers
 from shoal.schema.column import NAMING
-from shoal.schema.described import absences_among, in_order, is_code
+from shoal.schema.dependency import Dependency, dependencies
+from shoal.schema.described import absences_among
 from shoal.schema.evidence import (
-    Dependency,
     Facts,
     date_forms,
-    dependencies,
     look,
     number_marks,
     words_in,
 )
-from shoal.schema.guess import Guess, guess_roles, says_the_same
-from shoal.schema.name_words import (
-    COUNTS,
-    GROUPED,
-    MEASURES,
-    UNORDERED,
-)
+from shoal.schema.guess import guess_roles
+from shoal.schema.guess_beside import Guess, says_the_same
+from shoal.schema.guess_kind import guess_kind, guess_levels, is_unordered
 from shoal.value import text_of
 
 __all__ = ["Proposal", "propose", "words_in"]
 
-FEWEST_PEOPLE = 5
-MOST_LEVELS = 30
-_MOST_LISTED = 300  # levels that a codebook lists
 _MOST_NAMED = 20  # columns of the codebook that are named for not being there
 
 Codebook: TypeAlias = Labels | Mapping[str, str] | str | os.PathLike[str] | None
@@ -65,7 +56,7 @@ _HEADER = """\
 # A proposed schema. Check every line before you use it: a role that is wrong here is protected wrongly.
 #
 #   role      identifier (never released), quasi (masked), sensitive (what must not be learnt), weight, unit (which rows
-#             belong to one person) or other (released as it is)
+#             belong to one person), household (who lives together) or other (released as it is)
 #   kind      numeric, ordinal (levels with an order) or nominal (levels without)
 #   levels    the public list of levels, ordinal ones in their order; those below are the ones that occur, so before
 #             you synthesise with a claim of differential privacy, put what is publicly known in their place
@@ -81,7 +72,8 @@ class Proposal(Record):
     """A schema, and for each column the reason of its entry in one line.
 
     `doubtful` are values that may stand for an absence, by column; `undecided` the columns that nothing speaks for,
-    which are quasi-identifiers out of caution; `unused` what a codebook describes and the table does not have.
+    which are quasi-identifiers out of caution, and may be sensitive; `follows` the quasi-identifiers that follow from
+    others; `unused` what a codebook describes and the table does not have.
 
     Examples
     --------
@@ -99,17 +91,23 @@ class Proposal(Record):
     reasons: Mapping[str, str]
     doubtful: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     undecided: tuple[str, ...] = ()
+    follows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
 
     @property
     def comments(self) -> dict[str, str]:
-        """The reasons, with what to ask about values that may stand for an absence (`doubtful`)."""
-        return {
-            name: _sentence(
-                reason.rstrip("."), question(self.doubtful.get(name, {}), listed=bool(self.schema[name].levels))
-            )
-            for name, reason in self.reasons.items()
-        }
+        """The reasons, and below each what to ask: about an undecided role, a derived column, codes for an absence."""
+        return {name: f"{reason}{self._questions(name)}" for name, reason in self.reasons.items()}
+
+    def _questions(self, name: str) -> str:
+        codes = question(self.doubtful.get(name, {}), listed=bool(self.schema[name].levels))
+        asked = [codes] if codes else []
+        if name in self.undecided:
+            asked.insert(0, 'Must nobody learn it? If so: role = "sensitive"')
+        if name in self.follows:
+            made = ", ".join(f'"{other}"' for other in self.follows[name])
+            asked.append(f"Is it made from that? If so: derived = [{made}]")
+        return "".join(f"\n{one}" for one in asked)
 
     def to_toml(self) -> str:
         """The schema as TOML text, with a header that says how to read it and the reasons as comments."""
@@ -163,8 +161,20 @@ def propose(table: Any, labels: Labels | None = None, *, codebook: Codebook = No
         reasons={column.name: reason for column, reason in entries},
         doubtful=_doubtful(facts, [column for column, _ in entries]),
         undecided=tuple(name for name, guess in roles.items() if guess.undecided),
+        follows=_made_from(found, roles),
         unused=unused,
     )
+
+
+def _made_from(found: Sequence[Dependency], roles: Mapping[str, Guess]) -> dict[str, tuple[str, ...]]:
+    """Quasi-identifiers that follow from others in all rows or nearly all; of two that say the same, the later one."""
+    made: dict[str, tuple[str, ...]] = {}
+    place = {name: i for i, name in enumerate(roles)}
+    for one in sorted(found, key=lambda one: -place[one.column]):
+        names = (one.column, *one.of)
+        if all(roles[name].role == "quasi" for name in names) and not set(one.of) & set(made):
+            made.setdefault(one.column, one.of)
+    return made
 
 
 def _absences(column: pl.Series, said: Labels) -> dict[Level, str]:
@@ -173,7 +183,8 @@ def _absences(column: pl.Series, said: Labels) -> dict[Level, str]:
     declared = said.absences.get(column.name, {}) | absences_among(meanings)
     if declared or column.dtype != pl.String:
         return declared
-    return dict.fromkeys(words_among_numbers(look(column)), "unknown")
+    fact = look(column)
+    return {word: meaning_of(word) for word in words_among_numbers(fact, coded=is_unordered(fact))}
 
 
 def _declarer(fact: Facts, said: Labels) -> str:
@@ -229,13 +240,13 @@ def _entry(
     fact: Facts, guess: Guess, unit: pl.Series | None, found: Sequence[Dependency], spelled: frozenset[str]
 ) -> tuple[Column, str]:
     follows = _follows(found, fact.name)
-    if guess.role in ("identifier", "unit"):
+    if guess.role in NAMING:
         return Column(name=fact.name, role=guess.role), _sentence(guess.reason, follows, _marked(fact), _gaps(fact))
     forms = date_forms(fact)
     if forms:
         return _dated(fact, guess, forms, follows)
-    kind, why = _kind(fact, guess.role, fact.name in spelled)
-    levels, kind, remark = _levels(fact, kind, unit)
+    kind, why = guess_kind(fact, guess.role, fact.name in spelled)
+    levels, kind, remark = guess_levels(fact, kind, unit)
     column = Column(name=fact.name, role=guess.role, kind=kind, levels=levels)
     gaps = _gaps(fact, numeric=kind == "numeric")
     return column, _sentence(guess.reason, why, remark, follows, _marked(fact), gaps)
@@ -272,99 +283,12 @@ def _follows(found: Sequence[Dependency], name: str) -> str:
     exact = [" and ".join(one.of) for one in mine if one.share == 1]
     if exact:
         return f"Follows from {', and also from '.join(exact)}"
-    near = [f"{' and '.join(one.of)} in {math.floor(1000 * one.share) / 10}% of rows" for one in mine]
+    near = [f"{' and '.join(one.of)} in {math.floor(1000 * one.share) / 10}% of {_judged_on(one)}" for one in mine]
     return f"Follows from {', and from '.join(near)}" if near else ""
 
 
-def _kind(fact: Facts, role: Role, spelled: bool = False) -> tuple[Kind, str]:
-    if role == "weight":
-        return "numeric", _values(fact, "Numbers")
-    if spelled and not fact.has(*MEASURES):
-        return "nominal", _values(fact, "Codes that another column spells out,")
-    if _listed(fact) and fact.whole and fact.n_distinct > 2:
-        ordered = in_order(f"{' '.join(fact.words)} {fact.label}", fact.meanings)
-        what = f"Codes that the {fact.said_by} lists{', steps of a scale' if ordered else ''},"
-        return "ordinal" if ordered else "nominal", _values(fact, what)
-    if fact.cells.dtype.is_temporal():
-        return "ordinal", _values(fact, "Dates and times")
-    if not fact.n_known:
-        return "nominal", "No cell is filled"
-    if fact.text or not fact.cells.dtype.is_numeric():
-        return "nominal", _values(fact, "Texts" if fact.text else "True or false")
-    if fact.n_distinct <= 2:
-        return "nominal", _values(fact, "Numbers")
-    if fact.whole and _unordered(fact):
-        return "nominal", _values(fact, "Codes")
-    # Few different values among many people are classes; among few people they say nothing.
-    measured = role == "sensitive" or (fact.has(*MEASURES) and fact.n_known < 100)
-    if fact.whole and fact.n_distinct <= 10 and (fact.has(*GROUPED) or not measured):
-        return "ordinal", _values(fact, "Whole numbers")
-    return "numeric", _values(fact, "Numbers")
-
-
-def _unordered(fact: Facts) -> bool:
-    counted = fact.has(*COUNTS) and fact.cells.dtype.is_numeric()
-    return (is_code(fact.label) or any(UNORDERED.covers(word) for word in fact.words)) and not counted
-
-
-def _levels(fact: Facts, kind: Kind, unit: pl.Series | None) -> tuple[tuple[Level, ...] | None, Kind, str]:
-    """The levels that may be shown, the kind (texts such as "18-25" are ordinal), and what is to be said about it."""
-    if kind == "numeric" or fact.cells.dtype.is_temporal() or not fact.n_known:
-        return None, kind, ""
-    if fact.said_by == "codebook" and _listed(fact) and len(fact.meanings) <= _MOST_LISTED:
-        codes = [_like(fact, code) for code in fact.meanings]
-        return tuple(sorted(codes) if kind == "ordinal" else codes), kind, "Levels are those of the codebook"
-    if fact.n_distinct > MOST_LEVELS:
-        return None, kind, f"Levels are left out: more than {MOST_LEVELS}"
-    people = _people(fact.cells, unit)
-    rare = int((people["people"] < FEWEST_PEOPLE).sum())
-    if rare:
-        return None, kind, f"Levels are left out: fewer than {FEWEST_PEOPLE} people have {_of(rare, fact.n_distinct)}"
-    shown = people["level"].to_list()
-    if fact.text and not _unordered(fact) and all(re.match(_RANGE, level) for level in shown):
-        return tuple(sorted(shown, key=_start)), "ordinal", "Its texts begin with numbers, so they have an order"
-    return tuple(_plain(level) for level in shown), kind, ""
-
-
-def _listed(fact: Facts) -> bool:
-    """Whether the meaning of each of its values is said, and of two at least."""
-    listed = {text_of(code) for code in fact.meanings}
-    return len(listed) >= 2 and {text_of(_plain(value)) for value in fact.values.to_list()} <= listed
-
-
-def _like(fact: Facts, code: Level) -> Any:
-    return text_of(code) if fact.text else _plain(code)
-
-
-def _plain(level: Any) -> Level:
-    if isinstance(level, str | bool | int):
-        return level
-    return int(level) if level == int(level) else float(level)
-
-
-def _people(cells: pl.Series, unit: pl.Series | None) -> pl.DataFrame:
-    """Each level with the number of people who have it, in order of the levels."""
-    level = cells.cast(pl.String) if cells.dtype in (pl.Categorical, pl.Enum) else cells
-    rows = pl.DataFrame({"level": level, "unit": range(len(level)) if unit is None else unit}).drop_nulls("level")
-    return rows.group_by("level").agg(people=pl.col("unit").n_unique()).sort("level")
-
-
-_RANGE = r"^(?:\[|\(|<=?|>=?|under |over |below |above |up to |less than )? ?\d+(?:\.\d+)?(?!\d*[A-Za-z])"
-
-
-def _start(level: str) -> tuple[float, int]:
-    number = re.search(r"\d+(?:\.\d+)?", level)
-    below = re.match(r"<|under|below|up to|less", level) is not None
-    above = re.match(r">|over|above", level) is not None
-    return float(number[0]) if number else 0.0, above - below
-
-
-def _values(fact: Facts, what: str) -> str:
-    return f"{what} with {fact.n_distinct:,} different value{'' if fact.n_distinct == 1 else 's'}"
-
-
-def _of(part: int, whole: int) -> str:
-    return f"{part} of the {whole}" if part < whole else f"each of the {whole}"
+def _judged_on(one: Dependency) -> str:
+    return "rows" if len(one.of) == 1 else "the rows that share both values with another"
 
 
 def _gaps(fact: Facts, *, numeric: bool = False) -> str:
@@ -372,7 +296,7 @@ def _gaps(fact: Facts, *, numeric: bool = False) -> str:
     if not n_missing:
         return ""
     share = f"{n_missing:,} of {len(fact.cells):,} cells {'is' if n_missing == 1 else 'are'} missing"
-    return f"{share}: choose 'level', 'drop', 'median' or a number" if numeric else share
+    return f"{share}: choose level, drop, median or a number" if numeric else share
 
 
 def _sentence(*parts: str) -> str:

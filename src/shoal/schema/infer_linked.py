@@ -19,7 +19,7 @@ from shoal.errors import InputError
 from shoal.frame import enter, series
 from shoal.schema.column import Column
 from shoal.schema.infer import Proposal, propose, words_in
-from shoal.schema.schema import Schema
+from shoal.schema.schema import Schema, toml_comment
 from shoal.schema.tables import LinkedSchema, LinkedTable, Summary
 
 __all__ = ["LinkedProposal", "propose_linked"]
@@ -60,9 +60,9 @@ class LinkedProposal:
         columns = words.pop("columns", {})
         yield tomli_w.dumps({"tables": {table.name: words}})
         for name, entry in columns.items():
-            reason = self.reasons[table.name].get(name, "")
-            comment = f"# {reason}\n" if reason else ""
-            yield comment + tomli_w.dumps({"tables": {table.name: {"columns": {name: entry}}}})
+            yield toml_comment(self.reasons[table.name].get(name, "")) + tomli_w.dumps(
+                {"tables": {table.name: {"columns": {name: entry}}}}
+            )
 
 
 def propose_linked(tables: Mapping[str, Any]) -> LinkedProposal:

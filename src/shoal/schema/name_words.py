@@ -17,7 +17,10 @@ __all__ = [
     "COUNTS",
     "DESCRIBING",
     "EVENT",
+    "FACILITIES",
     "GROUPED",
+    "HOUSEHOLD",
+    "HOUSEHOLD_NUMBERS",
     "IDENTIFIERS",
     "LENGTHS",
     "MEASURES",
@@ -73,6 +76,9 @@ PERSON = _set(
     "employee student individual mother mom mum child kid infant baby woman pat"
 )
 EVENT = _set("encounter visit claim admission record case row sample specimen household hh family order")
+HOUSEHOLD = _set("household hh family fam dwelling")
+HOUSEHOLD_NUMBERS = _set("hid hhid hhnum hhno householdid famid familyid duid serialno")
+FACILITIES = _set("hospital hospitals clinic clinics ward wards")
 NUMBER = _set("id ids identifier nbr number num no nr key uuid guid code")
 PERSON_NUMBERS = frozenset(f"{person}{number}" for person in PERSON for number in ("id", "nbr", "no", "key")) | {
     *("pid", "dupersid", "seqn", "mrn", "ssn", "nhsnumber", "usubjid", "subjid", "idcode", "idno", "idnum")
@@ -127,7 +133,7 @@ QUASI = (
     _topic(
         "family and marriage",
         "married marry maristat msp civil hhcivil spouse widowed divorced household family famsize children noc npf "
-        "relat parity",
+        "relat parity numdep ndep dependents",
         "marit relation",
     ),
     _topic("education", "edu school schooling degree hideg college highsch edrecode", "educ"),
@@ -174,7 +180,8 @@ SENSITIVE = (
         "recurrence ill sick rash itch aeterm aedecod aesev mhterm ami stemi nstemi dvt vte afib ards aki arf ibd ibs "
         "gerd osa apnea apnoea gout lupus sle pcos bph ocd pad pvd niddm dka uti flu influenza rsv cmv ebv hbv "
         "hcv hpv hsv tb gvhd agvhd cgvhd mutant mutants carrier carriers stillbirth miscarriage gravida menopause "
-        "menopausal postmenopausal acne eczema psoriasis burn burns wound wounds poisoning trauma concussion coma "
+        "menopausal postmenopausal premature preterm acne eczema psoriasis burn burns wound wounds poisoning trauma "
+        "concussion coma "
         "delirium shock amnesia vomiting consciousness unconscious blind blindness deaf deafness hearing vision sight "
         "eyesight frail frailty falls wheelchair "
         "limitation limitations limited nervous hopeless restless worthless sad lonely loneliness stress stressed "
@@ -194,7 +201,8 @@ SENSITIVE = (
     ),
     _topic(
         "a finding, score or risk",
-        "result results lab labs glucose insulin cholesterol pressure bp pulse viral cd genotype snp mutation score "
+        "result results lab labs iq iqscore glucose insulin cholesterol pressure bp pulse viral cd genotype snp "
+        "mutation score "
         "severity risk adl glu chol ldl hdl vldl trig triglycerides albumin alb bili tbil bilirubin creat creatinine "
         "hgb hemoglobin haemoglobin hematocrit haematocrit hct platelet platelets plt protime inr ast alt alp ggt ldh "
         "alkphos phos sodium potassium calcium copper urea bun urate wbc rbc wcc rcc mcv mchc crp esr psa tsh fsh hcg "
@@ -268,6 +276,10 @@ SENSITIVE = (
         "vote votes voted voting party partyid partisan ideology polviews lrscale opinion opinions attitude attitudes "
         "satisfied satisfaction lifesat wellbeing trust conservative liberal democrat republican",
         "attitud satisf politic ideolog",
+    ),
+    _topic(
+        "personality",
+        "personality temperament extraversion introversion neuroticism conscientiousness agreeableness openness",
     ),
 )
 

@@ -17,6 +17,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import tomli_w
@@ -27,7 +28,7 @@ from shoal.record import html_table
 from shoal.schema.column import Absence, Column, Level, Missing, Words
 from shoal.schema.constraint import Rule
 
-__all__ = ["Schema", "with_hierarchy_files"]
+__all__ = ["Schema", "toml_comment", "with_hierarchy_files"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +326,12 @@ def _rows(path: Path) -> list[list[str]]:
     return [row for row in csv.reader(text.splitlines(), delimiter=delimiter) if row]
 
 
+def toml_comment(text: str) -> str:
+    """A text as comment lines of a width that screens show, without signs that TOML forbids there."""
+    said = ("".join(sign if sign.isprintable() else " " for sign in line) for line in text.splitlines())
+    lines = [part for line in said for part in wrap(line, 110, break_long_words=False)]
+    return "".join(f"# {line}\n" for line in lines)
+
+
 def _toml_column(column: Column, comment: str) -> str:
-    head = "".join(f"# {line}\n" for line in comment.splitlines())
-    return head + tomli_w.dumps({"columns": {column.name: column.to_dict()}})
+    return toml_comment(comment) + tomli_w.dumps({"columns": {column.name: column.to_dict()}})

@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from shoal.claim import Claim
+from shoal.claim import Claim, claim_rows
 from shoal.dp import Budget
 from shoal.errors import GuaranteeError, InputError, ParameterError
 from shoal.extras import need
@@ -126,6 +126,11 @@ class Records:
         return replace(self, features=features, codes=np.asfortranarray(codes))
 
 
+def _in_short(value: Any) -> str:
+    """A parameter's value in a cell of a table."""
+    return f"{len(value.columns)} columns" if isinstance(value, Schema) else str(value)
+
+
 class RiskModel(Classifier):
     """A risk score; see the module for what every one of them can do."""
 
@@ -139,11 +144,12 @@ class RiskModel(Classifier):
 
     def _repr_html_(self) -> str:
         """The model as a notebook shows it: its parameters, and once it is fitted what it promises and what it cost."""
-        given = [("parameter", name, str(value)) for name, value in self.get_params().items() if value is not None]
+        given = [(name, _in_short(value)) for name, value in self.get_params().items() if value is not None]
+        parameters = html_table("parameters", given, ("parameter", "value"))
         if not self.__sklearn_is_fitted__():
-            return html_table(f"{type(self).__name__}, not fitted", given, ("", "what", "meaning"))
-        promised = [(claim.basis, f"{claim.kind} {claim.value:.4g}", claim.statement) for claim in self.claims]
-        return html_table(f"{type(self).__name__}, spent: {self.spent}", [*promised, *given], ("", "what", "meaning"))
+            return html_table(f"{type(self).__name__}, not fitted", given, ("parameter", "value"))
+        title = f"{type(self).__name__}, spent: {self.spent or 'nothing'}"
+        return html_table(title, claim_rows(self.claims), ("basis", "promise", "what it says")) + parameters
 
     # ---- to be said by each model
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         relative_bias,
     )
     from shoal.shift.market import MarketRisk
+    from shoal.shift.parity import Parity
     from shoal.shift.populations import LevelBalance, effective_sample_size, imbalance
     from shoal.shift.transfer import Transfer, TransferWeights, transfer_density_ratio, transfer_weights
     from shoal.shift.weights import ShiftWeights, logistic_weights, ratio_weights
@@ -30,6 +31,7 @@ __all__ = [
     "MarketAssessment",
     "MarketRank",
     "MarketRisk",
+    "Parity",
     "Segment",
     "ShiftWeights",
     "Transfer",

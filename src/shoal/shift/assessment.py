@@ -25,6 +25,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray
 from shoal.record import Record
+from shoal.shift.parity import Parity
 from shoal.shift.weights import ShiftWeights
 
 __all__ = [
@@ -98,6 +99,8 @@ class MarketAssessment(Record):
         As given, or as assumed.
     segments
         The same by level of each column.
+    parity
+        How right predictions are for groups of members that were to be compared.
     weights
         The importance weights' diagnostics.
     weight_map
@@ -132,6 +135,7 @@ class MarketAssessment(Record):
     weight_map: tuple[WeightCell, ...]
     draws: FloatArray
     notes: tuple[str, ...]
+    parity: tuple[Parity, ...] = ()
 
     def __str__(self) -> str:
         low, high = self.interval

@@ -58,8 +58,8 @@ class Estimate:
     ----------
     a
         Weight of each member: survey weight times importance weight.
-    errors
-        Squared error of each member's cost, predicted by a model that didn't see it.
+    residuals
+        Predicted minus actual cost of each member, by a model that didn't see it.
     predicted, target
         Prediction and expected enrolment on each combination.
     levels, draws
@@ -71,7 +71,7 @@ class Estimate:
     """
 
     a: FloatArray
-    errors: FloatArray
+    residuals: FloatArray
     predicted: FloatArray
     target: FloatArray
     levels: tuple[Level, ...]
@@ -79,6 +79,12 @@ class Estimate:
     mean: float
     member_mean: float
     variance: float
+
+    @property
+    def errors(self) -> FloatArray:
+        """Squared error of each member's cost."""
+        out: FloatArray = self.residuals**2
+        return out
 
     @property
     def mse(self) -> float:
@@ -109,7 +115,7 @@ class Estimate:
         centre = float(np.average(ground.costs, weights=a))
         return cls(
             a=a,
-            errors=ground.squared_errors(a),
+            residuals=ground.residuals(a),
             predicted=predicted,
             target=target,
             levels=levels,

@@ -26,6 +26,7 @@ from shoal.schema import Schema
 from shoal.shift.assessment import MarketAssessment
 from shoal.shift.estimate import Estimate, Group, unseen_levels, weight_map
 from shoal.shift.models import Fitter, check_costs, fitter_of, model_name
+from shoal.shift.parity import compared, parity_of
 from shoal.shift.people import Members, People, read_market, read_members
 from shoal.shift.populations import learn_design, meet
 from shoal.shift.prediction import Ground, enrolment_words, likelihood
@@ -115,6 +116,7 @@ class MarketRisk:
         name: str = "new market",
         bootstrap: int = 200,
         seed: int = 0,
+        compare: Any = None,
     ) -> MarketAssessment:
         """Predict what people of `new_market` will cost.
 
@@ -136,9 +138,13 @@ class MarketRisk:
             Number of bootstrap replicates.
         seed
             Repeats the random choices; use one seed for markets that are to be compared.
+        compare
+            Groups of members for which predictions are to be held against actual costs: names of quasi-identifiers, or
+            a mapping from a name to one value for each member, so that it may be a column that the model does not use.
         """
         fitted = self._ready()
         _check_numbers(group_size, cost_factor, bootstrap)
+        groups = compared(compare, fitted.members)
         new = read_market(new_market, fitted.members.schema, "new market")
         populations = meet(fitted.design, [fitted.members, fitted.existing, new], self.limit)
         weights = weigh(fitted.shift, populations, fitted.members.n_original, fitted.members.rows)
@@ -179,6 +185,7 @@ class MarketRisk:
             weights=weights,
             weight_map=() if self.shift == "none" else weight_map(populations, ground.all_weights()),
             draws=estimate.draws[:, 0],
+            parity=parity_of(groups, estimate.residuals, ground.costs, estimate.a),
             notes=(*notes, *_remarks(ground, enrolment, group_size, m)),
         )
 

@@ -97,8 +97,8 @@ class Ground:
         there = a > 0
         return self.fitter(self.X, self.members.point[there], self.costs[there], a[there])(self.X)
 
-    def squared_errors(self, a: FloatArray) -> FloatArray:
-        """Squared error of each member's cost as predicted by a model that didn't see it."""
+    def residuals(self, a: FloatArray) -> FloatArray:
+        """Predicted minus actual cost of each member, by a model that didn't see it."""
         n, point = len(a), self.members.point
         fold = stream(self.seed, "market", "folds").permutation(n) % FOLDS
         out = np.empty(n)
@@ -106,7 +106,7 @@ class Ground:
             held = fold == j
             rest = np.where(held, 0.0, a)
             predicted = self.predict(rest) if rest.any() else np.full(len(self.X), self.costs.mean())
-            out[held] = (predicted[point[held]] - self.costs[held]) ** 2
+            out[held] = predicted[point[held]] - self.costs[held]
         return out
 
     def bootstrap(self, groups: Sequence[IntArray], repeats: int) -> FloatArray:

@@ -42,6 +42,7 @@ from shoal.risk.record_linkage import Scale
 from shoal.risk.record_linkage import measure as linkage_of
 from shoal.rng import stream
 from shoal.schema import Schema
+from shoal.study.camp_crest_average import KS, Way, compare_ways, three_classes
 from shoal.study.study import Flag, Progress, quiet
 from shoal.utility.moment import moments_of
 
@@ -134,7 +135,8 @@ class CampCrestStudy:
     """All points of a study. It counts groups of single classes: internal.
 
     `points` come grouping by grouping, masking by masking, with growing k; `parts` holds those of disjoint random parts
-    of the file, for CREST and its rivals with published noise.
+    of the file, for CREST and its rivals with published noise. `averages` compares one grouping for several class
+    columns with one run each, where there are several (NMES1988 has three).
     """
 
     releasable: ClassVar[bool] = False
@@ -148,6 +150,7 @@ class CampCrestStudy:
     class_shares: tuple[float, ...]
     points: tuple[Point, ...]
     parts: tuple[tuple[Point, ...], ...]
+    averages: tuple[Way, ...] = ()
 
     @property
     def random_chi_square(self) -> int:
@@ -210,7 +213,18 @@ def run(
         class_shares=tuple(float(share) for share in experiment.classes.mean(axis=0)),
         points=experiment.all_points(progress),
         parts=experiment.part_points(),
+        averages=_averages(experiment.prepared, name, settings),
     )
+
+
+def _averages(prepared: Prepared, name: str, settings: Settings) -> tuple[Way, ...]:
+    """Both ways to treat several class columns, where there are several and all else is numbers or ranks."""
+    several = prepare(*three_classes()) if name == "NMES1988" else prepared
+    schema, parts = several.schema, min(settings.parts, several.n // settings.part_rows)
+    if parts < 2 or len(class_names(schema)) < 2 or any(schema[quasi].kind == "nominal" for quasi in schema.quasi):
+        return ()
+    ks = [k for k in KS if k <= several.n // parts // 4]
+    return compare_ways(several.frame, schema, parts=parts, ks=ks, seed=settings.seed)
 
 
 def first_at(points: Sequence[Point], level: float) -> tuple[Point, ...]:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from shoal.report.drawing import altair, data, draw
 from shoal.report.markup import Child, Html, figure, join, rows_table, tag
 from shoal.report.numbers import listed, number, percent
 from shoal.study.camp_crest import GROUPERS, MASKS, CampCrestStudy, Point, Settings, run
+from shoal.study.camp_crest_average import MEASURES, Way
 from shoal.study.camp_crest_findings import best, clean, findings
 from shoal.study.page import colours, multiples, paragraph, rule
+from shoal.study.paired import paired
 from shoal.study.study import Study
 
 __all__ = ["PAPER", "STUDY", "PaperRow", "table"]
@@ -138,6 +142,7 @@ def _figures(study: CampCrestStudy) -> dict[str, Html]:
             [_all_words(study), *(_full_table(study, level) for level in levels)]
         ),
         "Groups of one class in plain microaggregation (section 7)": _section_seven(study),
+        **({"Several class columns (section 8)": _averages(study)} if study.averages else {}),
         "Loss against linkage": _loss_figures(study),
         "Class mix against linkage": _mix_figure(study),
     }
@@ -235,15 +240,37 @@ def _section_seven(study: CampCrestStudy) -> Html:
         "were linked and 21.2% were in groups of one class, on Offer 16.0% and 19.9%. The paper's remedy is "
         "CAMP-CREST at less than 1% linkage, with no group of one class left."
     )
-    small = [p for g in GROUPERS for p in study.curve(g, "centroid") if p.k == _SMALL]
+    curves = [study.curve(g, "centroid") for g in GROUPERS]
+    small = [min(curve, key=lambda p: (abs(p.k - _SMALL), p.k)) for curve in curves if curve]
     remedy = [p for p in study.at(min(study.settings.levels)) if p.grouping == "CREST"]
     rows: list[list[Child]] = [
         [p.grouping, p.masking, f"{p.k:,}", _hundred(p.linkage), _hundred(p.homogeneous_share), _hundred(p.abico)]
         for p in (*small, *remedy)
     ]
     head = ("Grouping", "Masking", "k", "Linkage (%)", "Records in groups of one class (%)", "ABICO (%)")
-    caption = f"Groups of {_SMALL} with centroid, and CREST at {percent(min(study.settings.levels))} linkage"
+    level = percent(min(study.settings.levels))
+    caption = f"Groups of {_SMALL}, or of the nearest size that was tried, with centroid; CREST at {level} linkage"
     return join([paragraph(words), rows_table(caption, head, rows, numeric=range(2, 6))])
+
+
+def _averages(study: CampCrestStudy) -> Html:
+    words = (
+        "Section 8 offers two ways for several class columns: one grouping that looks at all of them, and one run for "
+        "each, whose perturbed values are averaged. Means over disjoint parts of the file (centred noise), and the "
+        "paired difference with its 95% interval. Alone: share of records that share all their groups with nobody, so "
+        "that no group of k protects them."
+    )
+    head = ("k", "Way", *MEASURES.values())
+    rows: list[list[Child]] = []
+    for one, each in zip(study.averages[::2], study.averages[1::2], strict=True):
+        rows += [_way_row(one), _way_row(each)]
+        gaps = [paired(getattr(each, name), getattr(one, name)) for name in MEASURES]
+        rows.append([f"{one.k:,}", "difference", *(f"{number(gap.difference)} ± {number(gap.half)}" for gap in gaps)])
+    return join([paragraph(words), rows_table("One grouping, or one run each", head, rows, numeric=(0, *range(2, 6)))])
+
+
+def _way_row(way: Way) -> list[Child]:
+    return [f"{way.k:,}", way.way, *(number(float(np.mean(getattr(way, name)))) for name in MEASURES)]
 
 
 def _loss_figures(study: CampCrestStudy) -> Html:

@@ -108,8 +108,8 @@ def _paper_contrasts(study: DpatStudy) -> Iterator[str]:
         here, elsewhere = paired(ours, theirs), paired(ours, theirs, shared=1.0)
         yield (
             f"At ε = 1 {first} has an AUROC of {_mean(ours):.3f} and {second} of {_mean(theirs):.3f}, less in "
-            f"{here.lower} of {here.n} halves; difference {here.difference:+.3f} ± {here.half:.3f} over halves of this "
-            f"file, ± {elsewhere.half:.3f} for other files like it: "
+            f"{here.lower} of {here.n} halves; difference {number(here.difference)} ± {number(here.half)} over "
+            f"halves of this file, ± {elsewhere.half:.3f} for other files like it: "
             f"{_verdict(here, elsewhere, first, second)}. {printed}"
         )
 

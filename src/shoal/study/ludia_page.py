@@ -189,20 +189,23 @@ def _effects_figures(part: InpatientPart) -> Html:
     return join(
         [
             paragraph("Figure 4.7: one line for each hospital (at most 30), its intercept and the common slope."),
-            multiples(figure(draw(_lines(e), f"Fitted lines, {e.method}"), f"{e.method}.") for e in shown),
+            multiples(figure(draw(_lines(e, shown), f"Fitted lines, {e.method}"), f"{e.method}.") for e in shown),
         ]
     )
 
 
-def _lines(effects: Effects) -> Any:
+def _lines(effects: Effects, shown: Sequence[Effects]) -> Any:
+    """One method's lines, on the scale of all that are shown."""
     alt = altair()
+    ends = [intercept + e.slope * x for e in shown for intercept in e.intercepts[:30] for x in (0.0, 3.5)]
+    domain = alt.Scale(domain=[min(ends), max(ends)], nice=True)
     rows = [
         {"x": x, "y": intercept + effects.slope * x, "hospital": i}
         for i, intercept in enumerate(effects.intercepts[:30])
         for x in (0.0, 3.5)
     ]
     lines = alt.Chart(data(alt, rows), width=200, height=170).mark_line(strokeWidth=1, color=_COLOURS[effects.method])
-    x, y = alt.X("x:Q", title="log days"), alt.Y("y:Q", title="log charge, centred")
+    x, y = alt.X("x:Q", title="log days"), alt.Y("y:Q", title="log charge, centred", scale=domain)
     return lines.encode(x=x, y=y, detail=alt.Detail("hospital:N"))
 
 

@@ -32,6 +32,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray
 from shoal.datasets import health_survey, health_survey_schema
+from shoal.datasets.american_community import acs, is_acs
 from shoal.errors import InputError, ParameterError
 from shoal.params import Help, Range, check
 from shoal.processes import ONE_THREAD
@@ -202,7 +203,8 @@ def run(
     table, schema
         A survey with costs, such as MEPS cut into the papers' groups; None: the simulated survey.
     regions, region_column
-        People of the new markets with the name of their region, such as an ACS file; None: simulated regions.
+        People of the new markets with the name of their region; or person records of the ACS as published, whose areas
+        are the regions (`shoal.datasets.acs`); None: simulated regions.
     settings
         Splits, ks, seed and so on.
     progress
@@ -259,6 +261,8 @@ def _scene(table: Any, schema: Schema | None, regions: Any, region_column: str, 
         raise ParameterError("study", "a table needs its schema, and a schema its table")
     if table is None or schema is None:
         table, schema = health_survey(settings.n, settings.seed), health_survey_schema()
+    if regions is not None and is_acs(regions):
+        regions, region_column = acs(regions), "area"
     scene = set_scene(
         table,
         schema,

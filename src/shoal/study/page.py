@@ -66,7 +66,7 @@ def colours(palette: Mapping[str, str], shown: Sequence[str] | None = None, colu
     alt = altair()
     names = list(palette if shown is None else shown)
     scale = alt.Scale(domain=names, range=[palette[name] for name in names])
-    return alt.Color("line:N", scale=scale, legend=alt.Legend(columns=columns))
+    return alt.Color("line:N", scale=scale, legend=alt.Legend(columns=columns, labelLimit=0))
 
 
 def rule(value: float) -> Any:

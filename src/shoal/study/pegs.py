@@ -84,7 +84,7 @@ class Settings:
 
     n: Annotated[int, Range(low=500), Help("Number of records in the simulated table.")] = 20_000
     rows: Annotated[int, Range(low=50), Help("Synthetic rows per file; the paper drew 1,000.")] = 1_000
-    draws: Annotated[int, Range(low=1), Help("Number of files to average over, at equal price of the data set.")] = 1
+    draws: Annotated[int, Range(low=1), Help("Number of files to average over, at equal price of the data set.")] = 3
     row_draws: Annotated[int, Range(low=1), Help("Number of files to average over, row by row.")] = 5
     parents: Annotated[int, Range(low=1, high=4), Help("Number of parents per column in PeGS by row.")] = 2
     fit_rows: Annotated[int, Range(low=100), Help("Number of records to fit the imputation to.")] = 1_500
@@ -94,7 +94,8 @@ class Settings:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
     """One method at one ε (or l), averaged over draws; gaps of margins and conditionals are mean absolute ones unless
-    squared. `marginal_spread` is the standard deviation of `marginal_mae` between files, of which there are `n_files`.
+    squared. `marginal_spread` and `pair_spread` are the standard deviations of `marginal_mae` and `pair_variation`
+    between files, of which there are `n_files`.
     """
 
     method: str
@@ -123,6 +124,7 @@ class Point:
     coefficients: tuple[float, ...]
     logistic_coefficients: tuple[float, ...]
     marginal_spread: float
+    pair_spread: float
     n_files: int
     diversity: float | None = None
 
@@ -321,7 +323,7 @@ class _Experiment:
     def _by_table(self, method: str, epsilon: float, k: int) -> IntArray:
         """A file of the same number of rows at ε for the data set."""
         if method == "PeGS by row":
-            return self._by_row("PeGS", epsilon / self.settings.rows)
+            return self._by_row("PeGS", epsilon / self.settings.rows, k=k)
         if method == "margins only":
             model: Any = MarginalBootstrap(epsilon=epsilon, missing="refuse").fit(self.table, self.schema)
         else:
@@ -345,15 +347,16 @@ class _Experiment:
             np.mean([model.coefficients for model in models], axis=0)
             for models in ([file[1] for file in files], [file[2] for file in files])
         )
-        gaps = [file[0]["marginal_mae"] for file in files]
+        spreads = {key: _spread([file[0][key] for file in files]) for key in ("marginal_mae", "pair_variation")}
         return Point(
             method=method,
             epsilon_per_row=per_row,
             epsilon_per_data_set=total,
             coefficients=tuple(map(float, linear)),
             logistic_coefficients=tuple(map(float, logistic)),
-            marginal_spread=float(np.std(gaps, ddof=1)) if len(gaps) > 1 else 0.0,
-            n_files=len(gaps),
+            marginal_spread=spreads["marginal_mae"],
+            pair_spread=spreads["pair_variation"],
+            n_files=len(files),
             **means,
         )
 
@@ -413,3 +416,7 @@ def _row_model(
         hashing=model.hashing,
         margins=margins,
     )
+
+
+def _spread(values: list[float]) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0

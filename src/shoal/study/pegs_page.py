@@ -89,30 +89,33 @@ def _contrast(study: PegsStudy, tail: str, starts: str) -> str:
     reset = [p for p, r in both if -_difference(p, r)[0] > _difference(p, r)[1]]
     said = "; ".join(
         f"ε = {number(p.epsilon_per_row or 0)}: {p.marginal_mae:.4f} and {r.marginal_mae:.4f} (reset minus PeGS "
-        f"{_difference(p, r)[0]:+.4f} ± {_difference(p, r)[1]:.4f})"
+        f"{number(_difference(p, r)[0])} ± {number(_difference(p, r)[1])})"
         for p, r in both
         if (p.epsilon_per_row or 0) in (1.0, *(e for e in EPSILONS if e >= HIGH))
     )
     return (
         f"PeGS against reset (blocks of 10) with {starts}: mean difference of margins. {said}; 95% intervals over "
-        f"{both[0][0].n_files} file(s) each. Reset is better beyond its interval at ε = {_listed(reset)} per row, PeGS "
-        f"at ε = {_listed(plain)}."
+        f"{both[0][0].n_files} files each. Beyond its interval, reset is better {_listed(reset)}, PeGS "
+        f"{_listed(plain)}."
     )
 
 
-def _difference(p: Point, r: Point) -> tuple[float, float]:
-    """The second minus the first in mean difference of margins, and half the width of its 95% interval (Welch)."""
+def _difference(p: Point, r: Point, *, pairs: bool = False) -> tuple[float, float]:
+    """The second minus the first in margins (or pairs), and half the width of its 95% interval (Welch)."""
     from scipy.stats import t
 
-    v, w = (point.marginal_spread**2 / point.n_files for point in (p, r))
+    gap = r.pair_variation - p.pair_variation if pairs else r.marginal_mae - p.marginal_mae
+    v, w = ((q.pair_spread if pairs else q.marginal_spread) ** 2 / q.n_files for q in (p, r))
     if min(p.n_files, r.n_files) < 2 or v + w == 0:
-        return r.marginal_mae - p.marginal_mae, float("nan")
+        return gap, float("nan")
     df = (v + w) ** 2 / (v**2 / (p.n_files - 1) + w**2 / (r.n_files - 1))
-    return r.marginal_mae - p.marginal_mae, float(t.ppf(0.975, df) * (v + w) ** 0.5)
+    return gap, float(t.ppf(0.975, df) * (v + w) ** 0.5)
 
 
 def _listed(points: list[Point]) -> str:
-    return ", ".join(number(p.epsilon_per_row or 0) for p in points) or "none"
+    """At which ε, or nowhere."""
+    found = ", ".join(number(p.epsilon_per_row or 0) for p in points)
+    return f"at ε = {found} per row" if found else "nowhere"
 
 
 def _starts() -> str:
@@ -159,20 +162,21 @@ def _imputation(study: PegsStudy) -> str:
         f"Imputation at ε = 1 per row differs from the original by {point.marginal_mae:.4f} in margins; uniform "
         f"noise by "
         f"{floor.marginal_mae:.4f}. Below ε ≈ {len(study.sizes)} per row (one for each column) it is close to noise. "
-        f"PeGS with realistic starts is nearer beyond its interval at ε = {_listed(nearer)} per row, imputation at "
-        f"ε = {_listed(farther)}."
+        f"PeGS with realistic starts is nearer beyond its interval {_listed(nearer)}, imputation "
+        f"{_listed(farther)}."
     )
 
 
 def _said_equal(study: PegsStudy) -> str:
     ours, by_row = _at(study.total("pairs"), 1.0, True), _at(study.total("PeGS by row"), 1.0, True)
     best = min(study.curve("PeGS") + study.curve("PeGS with reset"), key=lambda p: p.pair_variation)
-    verdict = "less than" if ours.pair_variation < best.pair_variation else "not less than"
+    gap, half = _difference(best, ours, pairs=True)
+    verdict = "not clearly less than" if not gap < -half else "less than"
     return (
         "At ε = 1 for the whole data set, noisy tables of pairs have a mean total variation of two-way margins of "
         f"{ours.pair_variation:.3f}; PeGS by row at the same bill {by_row.pair_variation:.3f}. That is {verdict} the "
-        f"best by-row file of the study ({best.pair_variation:.3f}, which costs ε = "
-        f"{number(best.epsilon_per_data_set or 0)}). A resample of the original of the same size has "
+        f"best by-row files of the study ({best.pair_variation:.3f}, at ε = {number(best.epsilon_per_data_set or 0)} a "
+        f"file; difference {number(gap)} ± {number(half)}). A resample of the original of the same size has "
         f"{study.resample.pair_variation:.3f}."
     )
 
@@ -182,10 +186,13 @@ def _designs(study: PegsStudy) -> str:
     for epsilon in (0.1, 1.0, 10.0):
         methods = ("graph, δ = 1e-9", "graph", "pairs, δ = 1e-9", "pairs", "tree", "conditionals", "margins only")
         ranked = sorted((_at(study.total(m), epsilon, True) for m in methods), key=lambda p: p.pair_variation)
-        said.append(f"ε = {number(epsilon)}: " + ", ".join(f"{p.method} {p.pair_variation:.3f}" for p in ranked))
+        gap, half = _difference(ranked[1], ranked[0], pairs=True)
+        clear = "clear" if gap < -half else "not clear"
+        order = ", ".join(f"{p.method} {p.pair_variation:.3f}" for p in ranked)
+        said.append(f"ε = {number(epsilon)}: {order} (first minus second {number(gap)} ± {number(half)}: {clear})")
     return (
-        f"Designs at equal ε for the data set, by two-way total variation, least first, {ranked[0].n_files} file(s) "
-        "each; no intervals, so neighbours may change places with another draw. " + "; ".join(said) + "."
+        f"Designs at equal ε for the data set, by two-way total variation, least first, means of {ranked[0].n_files} "
+        f"files each, 95% intervals (Welch). {'; '.join(said)}."
     )
 
 
@@ -315,7 +322,7 @@ def _coefficient_plot(study: PegsStudy, what: str, field: str, original: tuple[f
     chart = chart.encode(
         x=alt.X("term:N", title=None, sort=list(_TERMS), axis=alt.Axis(labelAngle=-30)),
         y=alt.Y("value:Q", title="coefficient / original's", axis=alt.Axis(tickCount=4, format="~g")),
-        color=colours(_COLOURS, list(ROW_METHODS), 2),
+        color=colours(_COLOURS, list(ROW_METHODS), 1),
     )
     words = f"{what.capitalize()} model at ε = {number(epsilon)} per row"
     return figure(draw(chart + rule(1.0), f"Coefficients: {words}"), f"{words}. Dashed: the original.")
@@ -334,7 +341,7 @@ def _row(p: Point) -> list[Child]:
     return [
         p.method,
         "–" if p.epsilon_per_row is None else number(p.epsilon_per_row),
-        "–" if p.epsilon_per_data_set is None else f"{p.epsilon_per_data_set:,.4g}",
+        "–" if p.epsilon_per_data_set is None else number(p.epsilon_per_data_set),
         f"{p.marginal_mae:.4f}",
         f"{p.age_mae:.4f}",
         f"{p.pair_variation:.3f}",
@@ -393,7 +400,7 @@ def _curves(
             "epsilon:Q", title=across, scale=alt.Scale(type="log"), axis=alt.Axis(values=[0.1, 1, 10, 100], format="~g")
         ),
         y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=4, format="~g")),
-        color=colours(_COLOURS, lines, 2),
+        color=colours(_COLOURS, lines, 1),
     )
     return figure(
         draw(chart + rule(floor), f"{title} against {across}"), f"{title}. Dashed: a resample of the original."

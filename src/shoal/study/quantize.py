@@ -27,9 +27,10 @@ import polars as pl
 from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
 from shoal.conform import Prepared, prepare
 from shoal.distance import Metric
+from shoal.distance.mapped_column import MappedColumn
 from shoal.distance.medoid import medoids
 from shoal.distance.radius import radii_of
-from shoal.distance.space import Space, Spaces
+from shoal.distance.space import Spaces
 from shoal.encode import Encoder
 from shoal.errors import GuaranteeError
 from shoal.group.ball import Ball, Scene
@@ -48,7 +49,6 @@ __all__ = [
     "CHAINS",
     "TOY_RADIUS",
     "Found",
-    "MappedColumn",
     "Planted",
     "QuantizeStudy",
     "Settings",
@@ -66,6 +66,8 @@ CHAINS: dict[str, tuple[AwareMask, ...]] = {
     "push-back, strict": (PushBack(strict=True),),
     "push-back, then shuffle 0.05": (PushBack(), Shuffle(divergence=0.05)),
     "push-back, then shuffle 0.5": (PushBack(), Shuffle(divergence=0.5)),
+    "push-back, then shuffle 0.05, earth mover's": (PushBack(), Shuffle(divergence=0.05, measure="emd")),
+    "push-back, then shuffle 0.05, diagnosis × 3": (PushBack(), Shuffle(divergence=0.05, importance={"diagnosis": 3})),
     "push-back, then shuffle numbers": (
         PushBack(),
         Shuffle(columns=["glucose", "pressure", "weight"], divergence=0.05, change=0.0),
@@ -116,17 +118,6 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MappedColumn:
-    """Distances of a column between random pairs, before and after mapping, as shares of ten bins each."""
-
-    name: str
-    metric: str
-    before: tuple[float, ...]
-    after: tuple[float, ...]
-    largest: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class QuantizeStudy:
     """All numbers of the study."""
 
@@ -171,7 +162,8 @@ def run(settings: Settings | None = None, progress: Progress = quiet) -> Quantiz
         ),
         steps=tuple(steps),
         mapped=tuple(
-            _mapped(s, x, chosen.seed) for s, x in zip(experiment.spaces, experiment.positions.T, strict=True)
+            MappedColumn.of(s, x, stream(chosen.seed, "pairs", s.name))
+            for s, x in zip(experiment.spaces, experiment.positions.T, strict=True)
         ),
     )
 
@@ -293,21 +285,6 @@ def _toy_tables(seed: int) -> dict[str, list[dict[str, Any]]]:
         written = encoder.decode(done.codes, prepared.frame, prepared.frame).to_native()
         out[name] = pl.DataFrame(written).to_dicts()
     return out
-
-
-def _mapped(space: Space, positions: FloatArray, seed: int) -> MappedColumn:
-    rng = stream(seed, "pairs", space.name)
-    a, b = positions[rng.permutation(len(positions))], positions
-    raw = space.distance(a, b)
-    top = float(raw.max()) or 1.0
-    before, after = (np.histogram(x, bins=10, range=(0, end))[0] for x, end in ((raw, top), (space.mapping.at(raw), 1)))
-    return MappedColumn(
-        name=space.name,
-        metric=space.shape,
-        before=tuple((before / len(raw)).tolist()),
-        after=tuple((after / len(raw)).tolist()),
-        largest=top,
-    )
 
 
 TOY_RADIUS = {"zip": 20.0, "age": 10.0, "nationality": 1.0}

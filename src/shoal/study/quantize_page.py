@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 
 from shoal.report.drawing import altair, data, draw
+from shoal.report.mapping import mapping_figure
 from shoal.report.markup import Html, figure, join, rows_table, tag
 from shoal.report.numbers import number, percent
 from shoal.study.page import paragraph
-from shoal.study.quantize import MappedColumn, QuantizeStudy, Settings, Step, run
+from shoal.study.quantize import QuantizeStudy, Settings, Step, run
 from shoal.study.study import Study
 
 __all__ = ["STUDY", "findings"]
 
 _SHAPES = {"clique": "#0b6470", "ball": "#b5892b"}
-_WHEN = {"before": "#857e70", "after": "#0b6470"}
 
 
 def findings(study: QuantizeStudy) -> list[str]:
@@ -79,35 +78,13 @@ def _mapping(study: QuantizeStudy) -> Html:
         "(1). Mapped distances of numbers follow the reference law of |U − U'|, 19%, 17%, … 1%; those of levels "
         "keep their few values, and equal values stay at 0.",
     )
-    alt = altair()
-    charts = [_mapping_chart(alt, column) for column in study.mapped]
-    rows = [alt.hconcat(*charts[i : i + 4]) for i in range(0, len(charts), 4)]
-    picture = draw(alt.vconcat(*rows), "Distances of each column before and after mapping")
     table = rows_table(
         "Share of the pairs by mapped distance",
         ("Column", *(f"to {(i + 1) / 10:g}" for i in range(10))),
         [(column.name, *map(percent, column.after)) for column in study.mapped],
         numeric=range(1, 11),
     )
-    return join([said, figure(picture, "Grey: as measured. Blue: mapped."), table])
-
-
-def _mapping_chart(alt: Any, column: MappedColumn) -> Any:
-    rows = [
-        {"bin": (i + 0.5) / 10, "share": share, "when": when}
-        for when, shares in (("before", column.before), ("after", column.after))
-        for i, share in enumerate(shares)
-    ]
-    colour = alt.Color("when:N", scale=alt.Scale(domain=list(_WHEN), range=list(_WHEN.values())))
-    return (
-        alt.Chart(data(alt, rows), title=column.name, width=140, height=90)
-        .mark_line(interpolate="step")
-        .encode(
-            x=alt.X("bin:Q", title="distance, share of largest", scale=alt.Scale(domain=[0, 1])),
-            y=alt.Y("share:Q", title="share of pairs"),
-            color=colour,
-        )
-    )
+    return join([said, mapping_figure(study.mapped), table])
 
 
 def _recall(study: QuantizeStudy) -> Html:
@@ -129,7 +106,8 @@ def _recall(study: QuantizeStudy) -> Html:
     )
     head = ("Radius", "Shape", "Planted found", "Others that stand out", "Groups")
     body = [
-        (number(f.radius), f.shape, percent(f.recall), percent(f.others_share), f"{f.n_groups:,}") for f in study.found
+        (number(f.radius), f.shape, percent(f.recall), percent(f.others_share), f"{f.n_groups:,}")
+        for f in sorted(study.found, key=lambda f: (f.shape != "clique", f.radius))
     ]
     table = rows_table("Who stands out, by radius", head, body, numeric=(0, 2, 3, 4))
     caption = "Upper lines: planted outliers. Lower lines: everybody else."
@@ -167,7 +145,7 @@ def _step_figure(study: QuantizeStudy) -> Html:
     alt = altair()
     rows = [asdict(step) for step in study.steps if not step.refused]
     base = alt.Chart(data(alt, rows), width=240, height=220)
-    down = alt.Y("name:N", sort=None, title=None)
+    down = alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelLimit=0))
     across = (
         alt.X("linkage:Q", title="linkage", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])),
         alt.X("distortion:Q", title="distortion, mean sum of mapped distances"),

@@ -164,7 +164,8 @@ class Ties(Record):
     by_design
         Whether the method leaves ties out, whatever the data are.
     epsilon_needed
-        Where noise left no tie: about the ε at which there would be one (None: not within 10,000).
+        Where noise left no tie, or some columns without one: about the ε at which there would be one, or at which one
+        more pair could be paid for each of these columns (None: not within 10,000, or not known).
     alone
         Columns that are tied to no other, where some are tied.
     """
@@ -181,12 +182,19 @@ class Ties(Record):
             return (f"Columns are independent of each other: {self._why}.",)
         if self.alone:
             said = ", ".join(self.alone[:_MOST_NAMED]) + (" and more" if len(self.alone) > _MOST_NAMED else "")
-            few = "is" if len(self.alone) == 1 else "are"
+            few, their = ("is", "its") if len(self.alone) == 1 else ("are", "their")
             return (
                 f"{said} {few} independent of all other columns: no tie of theirs stood out of the noise. Don't study "
-                "their relations in these rows; a larger ε or fewer columns would keep more.",
+                f"{their} relations in these rows; {self._more}.",
             )
         return ()
+
+    @property
+    def _more(self) -> str:
+        if self.epsilon_needed is None:
+            return "a larger ε or fewer columns would keep more"
+        each = "it" if len(self.alone) == 1 else "each of them"
+        return f"about ε = {self.epsilon_needed:.2g} would pay for a tie of {each}, as would fewer columns"
 
     @property
     def _why(self) -> str:
@@ -213,16 +221,30 @@ def ties_found(
     margins: tuple[Sequence[FloatArray], float],
     one_variance: float,
     tied: Iterable[tuple[int, int]],
+    pays_for: Callable[[Budget, int], bool] | None = None,
 ) -> Ties:
-    """The facts about a model with the ties `tied`, from its margins and number of records."""
+    """The facts about a model with the ties `tied`, from its margins and number of records.
+
+    `pays_for` says whether a budget would buy so many pairs more.
+    """
     shares, total = margins
     held = {i for pair in tied for i in pair}
+    alone = tuple(name for i, name in enumerate(domain.names) if held and i not in held)
     if held or len(shares) < 2:
-        return Ties(alone=tuple(name for i, name in enumerate(domain.names) if held and i not in held))
+        more = pays_for if alone else None
+        return Ties(alone=alone, epsilon_needed=more and _least(pegs, lambda e, b: more(b, len(alone))))
+
+    def enough(epsilon: float, budget: Budget) -> bool:
+        return n_pairs(shares, total, math.sqrt(one_variance) * pegs.epsilon / epsilon, budget) > 0
+
+    return Ties(independent=True, epsilon_needed=_least(pegs, enough))
+
+
+def _least(pegs: PeGS, enough: Callable[[float, Budget], bool]) -> float | None:
+    """About the least ε above that of the model which is enough."""
     epsilon = pegs.epsilon
     while epsilon < _MOST:
         epsilon *= _STEP
-        deviation = math.sqrt(one_variance) * pegs.epsilon / epsilon
-        if n_pairs(shares, total, deviation, total_budget(epsilon, pegs.delta)):
-            return Ties(independent=True, epsilon_needed=float(f"{epsilon:.2g}"))
-    return Ties(independent=True)
+        if enough(epsilon, total_budget(epsilon, pegs.delta)):
+            return float(f"{epsilon:.2g}")
+    return None

@@ -19,7 +19,7 @@ ordered pair of columns, so that all levels of a cell are weighed by adding up M
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -28,12 +28,13 @@ import polars as pl
 from numba import njit
 
 from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
-from shoal.dp import ProtectedUnit
+from shoal.dp import Budget, ProtectedUnit
 from shoal.rng import fresh_seed, stream
 from shoal.synth.constraints import put, satisfying
 from shoal.synth.counts import Tabulated
 from shoal.synth.graph_measure import measure_graph
 from shoal.synth.graphical import Graphical
+from shoal.synth.junction import blur, planned
 from shoal.synth.parents import Parents, Ties, all_pairs, ties_found
 from shoal.synth.pegs_by_table import table_claims
 from shoal.synth.spend import Purse
@@ -113,6 +114,18 @@ class GraphModel(TableModel):
         return cls(graphical=model, targets=targets, ties=Ties.from_dict(words), **rest)
 
 
+def _pays_for(sizes: Sequence[int], total: float, n_seen: int) -> Callable[[Budget, int], bool]:
+    """Whether a budget would choose so many pairs more than were seen."""
+    pairs = all_pairs(len(sizes))
+    cells = [sizes[i] * sizes[j] for i, j in pairs]
+
+    def enough(budget: Budget, n_more: int) -> bool:
+        plan = planned(blur(cells, total, budget), len(sizes), budget.definition)
+        return plan.at_once or plan.picks >= min(n_seen + n_more, len(pairs))
+
+    return enough
+
+
 def fit_graph(
     pegs: PeGS, encoded: Tabulated, parents: Parents, purse: Purse, rng: Generator, unit: ProtectedUnit
 ) -> GraphModel:
@@ -121,7 +134,9 @@ def fit_graph(
     note = f"{len(found.seen.pairs)} of {len(all_pairs(len(encoded.domain.axes)))} pairs of columns were measured"
     claims, spent = table_claims(pegs, unit, basis_lost)
     one_variance = max(found.seen.variance[i,] for i in range(len(encoded.domain.axes)))
-    ties = ties_found(pegs, encoded.domain, (found.model.shares(), found.model.total), one_variance, found.clear)
+    margins = (found.model.shares(), found.model.total)
+    more = _pays_for(encoded.domain.sizes, found.model.total, len(found.seen.pairs))
+    ties = ties_found(pegs, encoded.domain, margins, one_variance, found.clear, more)
     return GraphModel(
         graphical=found.model,
         ties=ties,

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from shoal.arrays import Generator, IntArray
-from shoal.claim import Basis, Claim, Kind
+from shoal.claim import Basis, Claim, Kind, claim_rows
 from shoal.domain import Domain
 from shoal.dp import Budget, ProtectedUnit
 from shoal.dp.unit import FIT_STOPS
@@ -161,8 +161,8 @@ class Model(ABC):
 
     def _repr_html_(self) -> str:
         """The model as a notebook shows it: what it promises of its rows."""
-        rows = [(claim.basis, f"{claim.kind} {claim.value:.4g}", claim.statement) for claim in self.claims]
-        return html_table(f"{type(self).__name__}, spent: {self.spent}", rows, ("basis", "what", "meaning"))
+        title = f"{type(self).__name__}, spent: {self.spent or 'nothing'}"
+        return html_table(title, claim_rows(self.claims), ("basis", "promise", "what it says"))
 
     @property
     def ties(self) -> Ties:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from shoal.errors import InputError
 from shoal.pair import Pair
@@ -99,6 +99,10 @@ class UtilityReport(Record):
         if pairs.mean is None or pairs.largest is None or self.bootstrap_intersection.value >= _TELLING:
             return None
         return PairsKept(mean=1 - pairs.mean, worst=1 - pairs.largest)
+
+    def _headlines(self) -> dict[str, Any]:
+        """The numbers of rows, and one number per measure."""
+        return {"n_original": self.n_original, "n_released": self.n_released, **self.summary()}
 
     def summary(self) -> dict[str, float | None]:
         """One number per measure, for tables and maps; may leave the secure environment."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +64,14 @@ class Controller(Drafting):
         self.record(id, "measure in full")
         return begun
 
+    def is_outdated(self, id: str, job: Job) -> bool:
+        """Whether columns or recipe have been changed since a job was started."""
+        try:
+            now = {"schema": self.whole_schema(id).to_dict(), "recipe": read_words(self.recipe(id)).to_dict()}
+        except ShoalError:
+            return True
+        return any(job.words[name] != _plain(words) for name, words in now.items() if name in job.words)
+
     def measured(self, id: str, job: Job) -> Job | None:
         """The job that measures a release on everybody, if it was asked for."""
         return self.job(str(self.session(id).notes.get("measured", {}).get(job.id, "")))
@@ -119,9 +128,7 @@ class Controller(Drafting):
 
     def compare(self, id: str, *, risk_limit: float, time_limit: float) -> str:
         """Start a comparison of the default recipes and those tried on this session."""
-        if self.is_linked(id):
-            raise InputError("comparison", "is of one table, not of linked ones", hint="Run a recipe and look at it.")
-        opened, schema = self._ready(id), self.schema(id)
+        opened, schema = self._ready(id), self.whole_schema(id)
         tried = [read_words(words).to_dict() for words in self.session(id).tried[-MOST_TRIED:]]
         words = to_compare(
             opened,
@@ -154,6 +161,11 @@ class Controller(Drafting):
         job = self.jobs.start(kind, words)
         self._attached(job, lambda: self._change(id, lambda session: session.with_job(job)))
         return job
+
+
+def _plain(words: Words) -> Any:
+    """As a job's words are read back."""
+    return json.loads(json.dumps(words))
 
 
 def _compared(file: str, limit: float) -> str:

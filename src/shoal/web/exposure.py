@@ -44,6 +44,7 @@ def exposure(frame: pl.DataFrame, schema: Schema) -> dict[str, Any]:
         return {}
     return {
         "records": found.n_records,
+        "counts": "people" if schema.unit is None else "rows",
         "n_alone": found.n_unique,
         "alone": found.unique_share,
         "smallest": found.k,

@@ -367,7 +367,7 @@ def compare(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
     }
 
 
-def _recipes(words: Words, source: Source, schema: Schema) -> list[Recipe]:
+def _recipes(words: Words, source: Any, schema: Any) -> list[Recipe]:
     """The recipes that were named, or the default ones for this table; then the others, each once."""
     from shoal.comparison import default_recipes
     from shoal.web.forms import read_words

@@ -67,7 +67,7 @@ class Opening(SessionControl):
         words = read_project(path)
         notes = {**words["notes"], "restored": True, "ran": words.get("results", [])}
         if not self.workspace.holds(path):
-            notes["project"] = str(path)
+            notes |= {"project": str(path), "saved": [len(words["log"]) + 1, 0]}  # all but that it was opened again
             self.recent.add(path)
         session = Session.from_dict({**words, "id": Session.new().id, "job_ids": [], "notes": notes})
         file = self.access.place(str(notes.get("path", "")))  # first: what may not be opened is not looked for

@@ -53,7 +53,7 @@ class Left:
         if self.withdrawn:
             return f"withdrawn: {self.withdrawn}"
         if not self.beside:
-            return "alone"
+            return "the first"
         return f"holds beside {self.beside}" if not self.below else f"{self.below:,} below k, despite: {self.despite}"
 
 

@@ -275,7 +275,8 @@ def _found_by_events(release: Release) -> list[str]:
     joint = release.linked.joint
     share = joint.share_below("1")
     words = (
-        f"Who knows one event of a person beside the row leaves {share:.0%} of the persons with fewer than "
-        f"{joint.k_required} candidates: exchanging events bounds what is learnt, coarsening them hides whose they are."
+        f"For {share:.0%} of the people, an intruder who knows one event beside the row is left with fewer than "
+        f"{joint.k_required} candidates. Exchanging events limits what can be learnt; coarsening them hides whose they "
+        "are."
     )
     return [words] if share > MUCH else []

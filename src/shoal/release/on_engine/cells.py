@@ -30,7 +30,8 @@ from shoal.engine.marks import marks, signed
 from shoal.errors import GuaranteeError, InputError, ParameterError, ShoalError
 from shoal.frame import enter
 from shoal.group.whole_classes import WholeClasses
-from shoal.recipe.anonymization import Anonymization, run_chain
+from shoal.recipe.anonymization import Anonymization
+from shoal.recipe.chain import Coder, run_chain
 from shoal.release.on_engine.conform import PreparedRelation
 from shoal.rng import branch, branch_key
 from shoal.schema import Schema
@@ -221,9 +222,9 @@ def _run(recipe: Anonymization, learnt: Learnt, rows: pl.DataFrame, seed: int, k
     if learnt.classes is not None:
         learnt.classes.tell(prepared)
     grouping = recipe.group.group(prepared, seed)
-    encoder = Encoder.of(prepared, learnt.schema.quasi)
-    chained = run_chain(recipe.group, recipe.masks, prepared, encoder, grouping, seed=seed, key=key)
-    written = encoder.decode(chained.codes, enter(learnt.levels), enter(rows)).to_polars()
+    coder = Coder.of(prepared)
+    chained = run_chain(recipe.group, recipe.masks, prepared, coder, grouping, seed=seed, key=key)
+    written = coder.quasi.decode(chained.codes, enter(learnt.levels), enter(rows)).to_polars()
     return Ran(
         rows=written.with_columns(pl.Series(GROUP, chained.labels)),
         caveats=chained.caveats,

@@ -207,4 +207,4 @@ def _coded(engine: Engine, relation: Relation, schema: Schema, items: _Items, do
     left_out[items.prepared.rows[own]] = False
     without = pl.DataFrame([as_text(column) for column in items.raw.filter(pl.Series(left_out)).unique()])
     chosen = engine.recode(engine.select(relation, released), maps, without)
-    return engine.narrow(engine.keep(chosen), [name for name in released if name not in schema.quasi])
+    return engine.narrow(engine.keep(chosen), released)

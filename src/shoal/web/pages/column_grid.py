@@ -25,6 +25,7 @@ MISSING = {
     "drop": "Drop those rows",
     "median": "Fill in the median",
 }
+_SHORT = {"error": "Not allowed", "level": "Own level", "drop": "Drop rows", "median": "Median"}
 MEANINGS = ("unknown", "not applicable")
 """What an absence that has a code may mean."""
 AT_ONCE = 60
@@ -292,7 +293,7 @@ def _missing(i: int, column: ColumnView, words: Mapping[str, Any]) -> Child:
     if not column.n_missing and not codes and chosen == "error":
         return tag("span", "none missing", class_="soft")
     also = tag("span", f"codes: {', '.join(map(str, codes))}", class_="type") if codes else None
-    ways = MISSING if _needs_numbers(words) else {**MISSING, "error": "Leave empty"}
+    ways = _SHORT if _needs_numbers(words) else {**_SHORT, "error": "Leave empty"}
     return join([select(f"{i}.missing", ways, chosen, aria_label=f"where {column.name} is missing"), also])
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 from shoal.errors import ShoalError
 from shoal.report.markup import Html, join, tag
@@ -95,7 +96,7 @@ class ColumnsPage(SessionPage):
         """A link to the columns whose role nobody could tell."""
         names = (opened.proposal or {}).get("undecided", ())
         quasi = [name for name in names if self.words.get(name, {}).get("role") == "quasi"]
-        words = f"Show the {len(quasi)} that are quasi only because nothing told what they are"
+        words = f"Show the {len(quasi)} columns that are quasi only out of caution"
         return tag("a", words, href=f"/b/{self.session}/columns?role=undecided") if len(quasi) > 1 else None
 
     def _grid(self, opened: Opened, found: Mapping[str, Any]) -> Grid:
@@ -157,7 +158,9 @@ class ColumnsPage(SessionPage):
     def _table_link(self, name: str, n: int) -> Html:
         here = "page" if name == self.table else None
         words = join([name, " ", tag("span", f"{count(n)} rows", class_="note")])
-        return tag("li", tag("a", words, href=f"/b/{self.session}/columns?table={name}", aria_current=here))
+        return tag(
+            "li", tag("a", words, href=f"/b/{self.session}/columns?{urlencode({'table': name})}", aria_current=here)
+        )
 
     def _first_rows(self, opened: Opened) -> Html:
         """The first rows of the table that is shown, each column in the colour of its role."""

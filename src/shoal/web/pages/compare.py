@@ -41,8 +41,6 @@ class ComparePage(SessionPage):
 
     def body(self, opened: Opened) -> Html:
         """The map first; the form is above it only while there is none."""
-        if opened.tables:
-            return join([_heading(), _one_table(self.session), self._runs()])
         job = self.job
         done = job is not None and job.state == "done" and job.result is not None
         if job is None or not done:
@@ -135,6 +133,7 @@ class ComparePage(SessionPage):
         facts: list[tuple[str, Child]] = [
             *((figure.name.capitalize(), _read(figure)) for figure in found.readings(one, limit)),
             ("Proved", one.proof or ABSENT),
+            *_by_one_event(one),
             ("Seconds", f"{one.seconds:.1f}"),
         ]
         rows = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts]
@@ -178,14 +177,14 @@ class ComparePage(SessionPage):
         ]
         if not runs:
             return None
-        rows = [self._run(job, i) for i, job in enumerate(runs)]
-        head = ["run", "rows", "found by the strongest attack", "kept", "", "compare"]
+        rows = [self._run(job, several=len(runs) > 1) for job in runs]
+        head = ["run", "rows", "found by the strongest attack", "kept", "", "compare" if len(runs) > 1 else ""]
         table = rows_table("Your runs", head, rows, numeric=[1, 2, 3], quiet=True)
         by_id = {job.id: job for job in runs}
         both = [by_id[self.query[side]] for side in ("a", "b") if self.query.get(side) in by_id]
         return join([tag("h2", "Your runs"), tag("form", table, _differ(len(runs)), method="get"), _difference(both)])
 
-    def _run(self, job: Job, i: int) -> list[Child]:
+    def _run(self, job: Job, *, several: bool) -> list[Child]:
         view = (job.result or {})["view"]
         link = tag("a", title_of(job), href=f"/b/{self.session}/result/{job.id}")
         boxes = [
@@ -203,7 +202,7 @@ class ComparePage(SessionPage):
             percent(view["found"]),
             percent(view["use"][0]["value"]),
             "written" if written else "",
-            tag("span", *boxes, class_="sides"),
+            tag("span", *boxes, class_="sides") if several else "",
         ]
 
     # What a person does
@@ -246,11 +245,11 @@ class ComparePage(SessionPage):
         self.go = f"/b/{self.session}/method"
 
 
-def _one_table(session: str) -> Html:
-    """What to do instead where tables are linked."""
-    words = "Recipes are compared for one table only. With linked tables: run a recipe, then change it and run again."
-    method = tag("a", "Choose a method", href=f"/b/{session}/method", class_="button main")
-    return tag("div", tag("p", words), tag("div", method, class_="actions"), class_="card")
+def _by_one_event(one: Outcome) -> list[tuple[str, Child]]:
+    """Of linked tables: the share of people with fewer than k candidates, if one of their events is known."""
+    share = one.risks.get("one_event")
+    beside = tag("span", "of people have fewer than k candidates", class_="type")
+    return [] if share is None else [("If one event is known", join([percent(share), beside]))]
 
 
 def _heading() -> Html:
@@ -275,7 +274,8 @@ def _risk(one: Outcome) -> float:
 def _row(place: int, one: Outcome, on_front: bool, best: bool) -> list[Child]:
     name = f"{place}. {one.name}"
     if not one.is_done:
-        return [name, "", "", "", "", "", f"{one.state}: {one.reason}", ""]
+        why = tag("span", f"{one.state.capitalize()}: {one.reason}", class_="meaning")
+        return [join([name, why]), "", "", "", "", "", "", ""]
     use = tag(
         "button", "Use", type="button", class_="small", data_do="use", data_of=one.name, aria_label=f"Use {one.name}"
     )

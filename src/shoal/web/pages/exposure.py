@@ -25,10 +25,10 @@ def standing_now(found: Mapping[str, Any], *, current: bool) -> Html:
     figure = tag(
         "p",
         tag("span", percent(found["alone"]), class_="figure"),
-        f" of {count(found['records'])} records are unique in their {by}; "
+        f" of {count(found['records'])} {found['counts']} are unique in their {by}; "
         f"the smallest class holds {count(found['smallest'])}.",
     )
-    label = "Records by how many share their combination"
+    label = f"{found['counts'].capitalize()} by how many share their combination"
     bands = tag("ul", *(_band(*band) for band in found["sizes"]), class_="bands", aria_label=label)
     events = _by_events(found.get("events", ()), found.get("k_required", 0))
     stale = None if current else tag("p", "Counting anew…", class_="note")
@@ -54,7 +54,7 @@ def _by_events(known: Sequence[tuple[str, int | None, float]], k_required: int) 
     """Of linked tables: the share with too few candidates for who knows so many events of a person beside the row."""
     if not known:
         return None
-    heading = f"With fewer than {k_required} candidates for who knows"
+    heading = f"People with fewer than {k_required} candidates, if an intruder knows"
     bands = [_band(events_known(events), below) for events, _, below in known]
     return tag("div", tag("p", heading, class_="note"), tag("ul", *bands, class_="bands events", aria_label=heading))
 

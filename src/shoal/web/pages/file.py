@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +150,9 @@ class FilePage(Page):
             aria_label=f"Remove {name} and its results",
         )
         link = tag("a", name, href=f"/b/{session.id}/columns")
-        return tag("li", link, tag("span", _worked(n, len(session.log)), class_="note"), forget, data_key=session.id)
+        since = datetime.fromtimestamp(session.log[0].at).strftime(", opened %H:%M") if session.log else ""
+        worked = tag("span", f"{_worked(n, len(session.log))}{since}", class_="note")
+        return tag("li", link, worked, forget, data_key=session.id)
 
     def _jobs(self, session: Session) -> tuple[Job, ...]:
         return self.controller.jobs_of(session.id)

@@ -60,7 +60,7 @@ def _write(controller: Controller, session: str, job: Job, wrong: str) -> Html:
     said = notice(f"Written to {done}. Do not release {inside_of(done)}.") if done else None
     if not controller.by_path:
         return _card("2. Write", tag("p", "Files can't be written here by path: download them.", class_="note"))
-    words = "What leaves is entered in your register of releases, and later ones are held against it."
+    words = "What leaves is entered in your register of releases, and later ones are checked against it."
     registered = tag("p", f"In the register: release {entered}." if entered else words, class_="note")
     entry = _entry("target", "New folder on this machine", default_folder(controller, session))
     press = tag("button", "Write", type="submit", class_="main")
@@ -94,7 +94,7 @@ def ways_on(left: Sequence[Left], names: Sequence[str], *, groups: bool, wrong: 
     """
     standing = [one for one in left if one.release in names and not one.withdrawn]
     cards = [_keep(standing[0]) if groups and standing else None, _withdraw(standing), _despite()]
-    lead = "Whoever has both tables can narrow some people down to fewer than k. There are three ways on:"
+    lead = "Whoever has both tables can narrow some people down to fewer than k. There are three options:"
     return join([tag("p", lead), problem(wrong), tag("div", *cards, class_="three")])
 
 
@@ -109,7 +109,7 @@ def _withdraw(standing: Sequence[Left]) -> Html:
         again = tag("button", "Run again", type="button", class_="main", data_do="run")
         words = "What stood in the way is withdrawn."
         return _card("It never left", tag("p", words, class_="note"), tag("div", again, class_="actions"))
-    words = "A release that was only tried, or was called back, needn't be held against this one."
+    words = "A release that was only a trial, or was recalled, need not count against this one."
     forms = [
         tag(
             "form",
@@ -130,7 +130,7 @@ def _for(one: Left) -> str:
 
 
 def _despite() -> Html:
-    words = "The reason is signed, printed in the report and kept in the register."
+    words = "The reason is signed, printed in the report and recorded in the register."
     form = tag(
         "form",
         _entry("despite", "Reason", ""),
@@ -157,13 +157,13 @@ def releases_table(left: Sequence[Left]) -> Html:
         ]
         for one in left
     ]
-    head = ["data set", "release", "day", "recipient", "rows", "people", "k", "stands", ""]
+    head = ["data set", "release", "day", "recipient", "rows", "people", "k", "beside others", ""]
     return rows_table("Releases", head, rows, numeric=[4, 5, 6], quiet=True, kind="releases")
 
 
 def _withdraw_here(one: Left) -> Html:
     label = f"Why {one.release} is withdrawn"
-    entry = tag("input", type="text", name="because", placeholder="it never left", aria_label=label)
+    entry = tag("input", type="text", name="because", placeholder="reason: it never left", aria_label=label)
     press = tag("button", "Withdraw", type="submit", class_="small", aria_label=f"Withdraw {one.release}")
     return tag("form", entry, press, data_do="withdraw", data_of=one.release, class_="inline-form")
 

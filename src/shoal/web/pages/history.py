@@ -66,7 +66,9 @@ class HistoryPage(SessionPage):
 
     def _beside(self, session: Session) -> str:
         path = str(session.notes.get("path", ""))
-        return "" if not path or self.controller.workspace.holds(Path(path)) else f"{path.partition('.')[0]}.shoal"
+        if not path or self.controller.workspace.holds(Path(path)):
+            return ""
+        return str(Path(path).with_name(f"{Path(path).name.partition('.')[0]}.shoal"))
 
     def _steps(self, session: Session) -> Html:
         past = [(draft, str(i - len(session.past)), False) for i, draft in enumerate(session.past)]
@@ -101,9 +103,10 @@ def ran_before(session: Session) -> Html | None:
     ran = list(enumerate(session.notes.get("ran", ())))
     if not ran:
         return None
-    rows = [_ran(place, one) for place, one in reversed(ran)]
+    written = session.notes.get("written", {})
+    rows = [_ran(place, one, written.get(one.get("job"))) for place, one in reversed(ran)]
     head = ["run", "state", "ended", "rows", "found", "kept", ""]
-    words = "What was not written went with the workbench. Run it again to have it back."
+    words = "What was not written is gone since the workbench stopped. Run it again to have it back."
     return tag(
         "section",
         tag("h2", "Ran before"),
@@ -112,7 +115,7 @@ def ran_before(session: Session) -> Html | None:
     )
 
 
-def _ran(place: int, one: Mapping[str, Any]) -> list[Html | str]:
+def _ran(place: int, one: Mapping[str, Any], written: str | None) -> list[Html | str]:
     try:
         title = read_words(one.get("recipe") or {}).title
     except ShoalError:
@@ -120,6 +123,7 @@ def _ran(place: int, one: Mapping[str, Any]) -> list[Html | str]:
     trial = f" (trial on {one['sample']:,} rows)" if one.get("sample") else ""
     state = str(one.get("state", "done"))
     state = state if state in ("done", "failed", "cancelled") else "stopped with the workbench"
+    state = f"written to {written}" if written else state
     risk, use = (percent(one[part][0]["value"]) if one.get(part) else "–" for part in ("risk", "use"))
     rows = f"{one['lost']['out']:,}" if one.get("lost") else "–"
     again = tag("button", "Run again", type="button", class_="small", data_do="again", data_of=str(place))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from shoal.errors import ShoalError
@@ -34,8 +35,8 @@ class JobsPage(Page):
         if not jobs:
             none = tag("p", "Nothing has been run yet.", class_="lead")
             return {"body": join([tag("h1", "Jobs"), none, tag("a", "Open a file", href="/", class_="button main")])}
-        head = ["job", "state", "step, or why it failed", "seconds", ""]
-        table = rows_table("Jobs", head, map(self._row, jobs), numeric=[3], quiet=True)
+        head = ["job", "state", "step, or why it failed", "begun", "seconds", ""]
+        table = rows_table("Jobs", head, map(self._row, jobs), numeric=[3, 4], quiet=True)
         return {"body": join([tag("h1", "Jobs"), table])}
 
     def _row(self, job: Job) -> list[Html | str]:
@@ -54,7 +55,8 @@ class JobsPage(Page):
         seconds = f"{job.seconds:.0f}" if job.is_over else ""
         state = tag("span", job.state, class_=f"badge {job.state}")
         step = f"{job.step or ''}{share}" if job.error is None else tag("span", _short(str(job.error)), class_="note")
-        return [name, state, step, seconds, Html("") if job.is_over else stop]
+        begun = datetime.fromtimestamp(job.started or job.made).strftime("%H:%M:%S")
+        return [name, state, step, begun, seconds, Html("") if job.is_over else stop]
 
     def _address(self, job: Job) -> str:
         session = self.controller.home(job)
@@ -85,7 +87,7 @@ class ReleasesPage(Page):
     def parts(self) -> dict[str, Html]:
         """A table, with a way to withdraw what never left."""
         lead = (
-            "Every release of the same people is held against those before it: together they can tell more than each "
+            "Every release of the same people is checked against earlier ones: together they can reveal more than each "
             "alone. A release is entered when it is written or downloaded. Withdraw one that never left."
         )
         head = [tag("h1", "Releases"), tag("p", lead, class_="lead"), problem(self.wrong.get("withdraw"))]

@@ -112,20 +112,19 @@ class MethodPage(SessionPage):
         wrong = fault(slots_of(self.words))
         if wrong:
             return tag("div", tag("h2", "Run"), tag("p", wrong.words, class_="problem", role="alert"), class_="card")
-        seen = self._seen()
-        run = tag("button", "Run", type="button", class_="main", data_do="run", data_of=seen, data_once=True)
-        n = opened.n_rows or 0
-        trial = f"Try on {count(SAMPLE)} rows first"
-        sample = (
-            tag("button", trial, type="button", data_do="sample", data_of=seen, data_once=True)
-            if n > 2 * SAMPLE and not opened.tables
-            else None
-        )
-        others = tag("a", "Compare with others", href=f"/b/{self.session}/compare", class_="button")
-        compare = None if opened.tables else others
-        save = tag("a", "Download the recipe", href=f"/b/{self.session}/recipe.toml", class_="button")
         found, _ = self.controller.exposure(self.session)
-        unsettled = len(found.get("problems", []))
+        unsettled, lacks = len(found.get("problems", [])), self._lacks()
+        first: dict[str, str | bool | None] = {
+            "data_of": self._seen(),
+            "data_once": True,
+            "disabled": bool(unsettled or lacks),
+        }
+        run = tag("button", "Run", type="button", class_="main", data_do="run", **first)
+        n = opened.n_rows or 0
+        trial = f"Try on {count(SAMPLE)} {'people' if opened.tables else 'rows'} first"
+        sample = tag("button", trial, type="button", data_do="sample", **first) if n > 2 * SAMPLE else None
+        others = tag("a", "Compare with others", href=f"/b/{self.session}/compare", class_="button")
+        save = tag("a", "Download the recipe", href=f"/b/{self.session}/recipe.toml", class_="button")
         blocked = f"{unsettled} problem{'s' if unsettled > 1 else ''} of the columns must be settled first."
         settle = tag(
             "p",
@@ -138,10 +137,10 @@ class MethodPage(SessionPage):
             "div",
             tag("h2", "Run"),
             settle if unsettled else None,
-            self._lacks(),
+            lacks,
             problem(self.wrong.get("run")),
             self._forecast(opened),
-            tag("div", run, sample, compare, class_="actions"),
+            tag("div", run, sample, others, class_="actions"),
             tag("h3", "On the command line"),
             self._line(opened),
             tag("div", save, class_="actions"),

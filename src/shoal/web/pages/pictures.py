@@ -1,4 +1,4 @@
-"""Original and release side by side in pictures: who is at risk, how columns hang together, each column, some rows."""
+"""Original and release side by side in pictures: who is at risk, how columns relate, each column, some rows."""
 
 from __future__ import annotations
 
@@ -27,15 +27,24 @@ def together(view: Mapping[str, Any], picked: str) -> Html | None:
     """Correlations, and every pair of columns with one of them in full."""
     drawn = [_links(view["correlations"]), _pairs(view.get("pairs"), picked)]
     shown = [one for one in drawn if one is not None]
-    return tag("section", tag("h2", "How columns hang together"), *shown) if shown else None
+    return tag("section", tag("h2", "How columns relate"), *shown) if shown else None
 
 
 def _curve(curve: Mapping[str, Any] | None, limit: float) -> Html | None:
     if not curve:
         return None
     label = "Each record's probability of being found, highest first, before and after"
-    words = "Each record's probability of being found, highest first. Grey: before. Teal: after."
+    before, after = (f"{_above(curve[when], limit):.0%}" for when in ("before", "after"))
+    words = (
+        f"Each record's probability of being found, highest first. Grey: before. Teal: after. Above {percent(limit)}: "
+        f"{before} of the records before, about {after} after."
+    )
     return _figure("Risk of every record", charts.curves(curve["before"], curve["after"], limit, label), words)
+
+
+def _above(risks: Sequence[float], limit: float) -> float:
+    """The share of the records whose risk is above the limit, by the points of the curve."""
+    return sum(risk > limit for risk in risks) / len(risks)
 
 
 def _sizes(sizes: Sequence[Mapping[str, Any]]) -> Html | None:
@@ -59,7 +68,7 @@ def _links(found: Mapping[str, Any] | None) -> Html | None:
         tag("div", tag("p", when, class_="note"), charts.heat_map(names, values, f"Correlations, {when}"))
         for when, values in maps.items()
     ]
-    words = "Teal: positive; rust: negative; the fuller, the stronger. Rest the pointer on a cell for its number."
+    words = "Teal: positive; rust: negative; the deeper, the stronger. Rest the pointer on a cell for its number."
     return _figure("Correlations", tag("div", *pictures, class_="side"), words)
 
 
@@ -91,7 +100,7 @@ def _pairs(found: Mapping[str, Any] | None, picked: str) -> Html | None:
         tag("p", "all pairs: press one", class_="note"),
         charts.pair_map(names, {(one["a"], one["b"]): one["kept"] for one in pairs}, _pair_name(chosen)),
     )
-    words = "Share of each two columns' joint distribution that is kept: the fuller the colour, the more is lost."
+    words = "How much of the joint distribution of two columns is kept: the deeper the colour, the more is lost."
     return _figure("Pairs of columns", join([chooser, tag("div", whole, *tables, class_="side")]), words)
 
 
@@ -149,7 +158,7 @@ def rows_beside(rows: Mapping[str, Any]) -> Html:
         "div", table, class_="scroll", tabindex="0", role="region", aria_label="Released rows beside the originals"
     )
     words = (
-        "Each cell: released, and below it what the same person had, where that differs. Inside only."
+        "Each cell: released, and below it what the same person had, where that differs. Internal, never released."
         if before
         else "Rows drawn from the model; none belongs to a real person."
     )

@@ -29,6 +29,7 @@ from shoal.web.releases import left_before, withdraw
 
 __all__ = ["ResultPage"]
 
+OUTDATED = "Columns or recipe have changed since: this is what came of the earlier ones. Run again for the new ones."
 LOST = "This result was removed together with its file. Open the file again, then run it."
 
 
@@ -89,7 +90,9 @@ class ResultPage(SessionPage):
         return self._answer(job, job.result)
 
     def _none(self) -> Html:
-        words = problem(LOST) if self.job else tag("p", "Nothing has been run for this file.", class_="lead")
+        ran = bool(self.controller.session(self.session).notes.get("ran"))
+        said = "Nothing has been run since the project was opened." if ran else "Nothing has been run for this file."
+        words = problem(LOST) if self.job else tag("p", said, class_="lead")
         choose = tag("a", "Choose a method", href=f"/b/{self.session}/method", class_="button main")
         return join([words, choose, ran_before(self.controller.session(self.session))])
 
@@ -144,6 +147,7 @@ class ResultPage(SessionPage):
         return join(
             [
                 self._head(job, result),
+                tag("p", OUTDATED, class_="fine") if self.controller.is_outdated(self.session, job) else None,
                 tiles(result, view, limit),
                 to_watch(view, limit),
                 each_column(view["columns"]) if result["synthetic"] else who_is_at_risk(view, limit),
@@ -300,5 +304,7 @@ def _sentence(text: str) -> str:
 
 def _reason(text: str) -> str:
     if not text.strip():
-        raise ParameterError("reason", "must be given", hint="It is printed in the report and kept in the register.")
+        raise ParameterError(
+            "reason", "must be given", hint="It is printed in the report and recorded in the register."
+        )
     return text.strip()

@@ -228,7 +228,7 @@ def linked_tables(view: Mapping[str, Any]) -> Html | None:
 
 
 _HOW = {"gaps": ", by the days between", "order": ", by their order", "date": ", with its true date"}
-_KNOWN = ("who knows", "below k before", "after", "")
+_KNOWN = ("an intruder knows", "fewer than k candidates: before", "after", "")
 
 
 def _known(one: Mapping[str, Any]) -> list[Child]:
@@ -288,9 +288,9 @@ def levels_chosen(view: Mapping[str, Any]) -> Html | None:
 
 def _level(level: Mapping[str, Any] | None) -> Child:
     if level is None:
-        return "as it was"
+        return "unchanged"
     at, height = level["level"], level["height"]
-    words = "as it was" if at == 0 else "not told at all" if at >= height else f"level {at} of {height}"
+    words = "unchanged" if at == 0 else "suppressed" if at >= height else f"level {at} of {height}"
     picture = charts.bullet(None, at / max(1, height), None, f"{level['column']}: {words}")
     return join([picture, " ", words])
 

@@ -105,13 +105,14 @@ def _item(name: str, value: Any) -> Html:
 
 def _unique(controller: Controller, session: str) -> Html:
     found, current = controller.exposure(session)
-    if found.get("problems"):
-        n = len(found["problems"])
-        return tag("a", f"{n} to settle first", href=f"/b/{session}/columns", class_="alarm")
+    n = len(found.get("problems", ()))
+    settle = tag("a", f"{n} to settle", href=f"/b/{session}/columns", class_="alarm") if n else None
     if "alone" not in found:
-        return tag("span", "counting…" if _is_counting(controller, session) else "–", class_="soft")
-    words = f"{percent(found['alone'])} of records"
-    return tag("span", words, class_="soft" if not current else None, title=f"{count(found['n_alone'])} records")
+        counting = tag("span", "counting…" if _is_counting(controller, session) else "–", class_="soft")
+        return settle or counting
+    words, title = f"{percent(found['alone'])} of {found['counts']}", f"{count(found['n_alone'])} {found['counts']}"
+    unique = tag("span", words, class_="soft" if not current else None, title=title)
+    return unique if settle is None else join([unique, ", ", settle])
 
 
 def _is_counting(controller: Controller, session: str) -> bool:
@@ -130,12 +131,22 @@ def _recipe(controller: Controller, session: str) -> str:
 def _result(controller: Controller, session: str) -> Html:
     job = controller.newest(session, "release")
     if job is None:
-        return tag("span", "none yet", class_="soft")
+        return _ran_before(controller, session)
     words = {"done": "ready", "running": "running", "queued": "waiting"}.get(job.state, job.state)
     if job.state == "done" and job.result:
         written = controller.session(session).notes.get("written", {}).get(job.id)
         words = "trial" if job.result.get("sample") else f"written to {written}" if written else "ready, not written"
+        words += ", outdated" if controller.is_outdated(session, job) else ""
     return tag("a", words, href=f"/b/{session}/result/{job.id}")
+
+
+def _ran_before(controller: Controller, session: str) -> Html:
+    """Of a project that was opened again: what became of its last run."""
+    notes = controller.session(session).notes
+    if not notes.get("ran"):
+        return tag("span", "none yet", class_="soft")
+    written = notes.get("written", {}).get(notes["ran"][-1].get("job"))
+    return tag("a", f"written to {written}" if written else "ran before, not written", href=f"/b/{session}/result")
 
 
 def _saved(controller: Controller, session: str) -> Html:

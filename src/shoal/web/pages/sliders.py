@@ -34,7 +34,7 @@ def draw_sliders(view: Mapping[str, Any], chosen: Mapping[str, int]) -> Html | N
 def _slider(name: str, levels: list[int], at: int, made: int) -> Html:
     place = max((i for i, level in enumerate(levels) if level <= at), default=0)
     top = len(levels) - 1
-    words = "exact" if place == 0 else "not told" if place == top else f"level {levels[place]}"
+    words = "unchanged" if place == 0 else "suppressed" if place == top else f"level {levels[place]}"
     moved = "" if at == made else " (moved)"
     bar = tag(
         "input",
