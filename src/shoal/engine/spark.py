@@ -102,6 +102,10 @@ class SparkEngine(SqlEngine):
             return self.of_frame(reader.csv(_uris(inputs)))
 
     def _reader(self, inputs: Inputs) -> Any:
+        odd = next((file for file in inputs.files if set(str(file.resolve())) & set("*?[]{}")), None)
+        if odd is not None:
+            rule = "must have a path without *, ?, [, ], { or }, which Spark takes for a pattern"
+            raise FileError(str(odd), rule, hint="Rename it, or use duckdb.")
         self._inputs.append(inputs)
         return self._spark.read.option("recursiveFileLookup", "true")
 
