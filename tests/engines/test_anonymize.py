@@ -131,7 +131,7 @@ def test_nothing_of_a_cell_is_in_the_release(engine, visits, tmp_path):
 def labelled(engine, table, schema, recipe, plan=PLAN):
     settled = prepare_relation(engine, engine.of(table), schema)
     placed = cut_cells(engine, settled, recipe.k, KEY, plan)
-    return engine.collect(by_cells(engine, Learnt.of(settled, None), placed, recipe, 7, KEY)), placed
+    return engine.collect(by_cells(engine, Learnt.of(settled), placed, recipe, 7, KEY)), placed
 
 
 def test_persons_are_not_split_and_groups_hold_k_of_them(engine, visits):
@@ -162,7 +162,7 @@ def test_the_attack_on_everybody_is_that_of_one_machine(engine, visits, monkeypa
     table = visits.with_columns(pl.Series("rate", np.arange(len(visits)) * 1.0))  # no two rows are equal
     settled = prepare_relation(engine, engine.of(table), rules)
     placed = cut_cells(engine, settled, recipe.k, KEY, PLAN)
-    masked = engine.keep(by_cells(engine, Learnt.of(settled, None), placed, recipe, 7, KEY))
+    masked = engine.keep(by_cells(engine, Learnt.of(settled), placed, recipe, 7, KEY))
     found = sampled_attack.attack(engine, settled, placed.relation, masked, cells.branch_key(KEY, "sample"))
     rows = engine.collect(masked).sort("rate")
     expected = shoal.risk.reidentification(table, rows.select(*rules.quasi, "cost", "rate"), rules)
@@ -174,7 +174,7 @@ def test_the_attack_on_a_sample_covers_everybodys_rate(visits, monkeypatch):
     rules, recipe, engine = SCHEMAS["rows"], RECIPES["k-member-dither"], MemoryEngine()
     settled = prepare_relation(engine, engine.of(visits), rules)
     placed = cut_cells(engine, settled, recipe.k, KEY, PLAN)
-    masked = by_cells(engine, Learnt.of(settled, None), placed, recipe, 7, KEY)
+    masked = by_cells(engine, Learnt.of(settled), placed, recipe, 7, KEY)
     key = cells.branch_key(KEY, "sample")
     monkeypatch.setattr(sampled_attack, "TARGETS", 10_000)
     everybody = sampled_attack.attack(engine, settled, placed.relation, masked, key)
@@ -314,7 +314,7 @@ def test_values_that_can_not_leave_their_cell_are_found_more_often():
     for rows, n_cells in ((2000, 1), (100, 16), (14, 128)):
         placed = cut_cells(engine, settled, recipe.k, KEY, Plan(rows=rows, sample=2000))
         assert placed.n_cells == n_cells
-        masked = by_cells(engine, Learnt.of(settled, None), placed, recipe, 7, KEY)
+        masked = by_cells(engine, Learnt.of(settled), placed, recipe, 7, KEY)
         found = sampled_attack.attack(engine, settled, placed.relation, masked, cells.branch_key(KEY, "sample"))
         expected = landing(x, n_cells) / 5
         assert found.expected == pytest.approx(expected, abs=4 * np.sqrt(expected / len(x)))

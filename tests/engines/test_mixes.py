@@ -12,8 +12,10 @@ from shoal.engine.cell_tree import hosts
 from shoal.engine.duckdb import DuckDBEngine
 from shoal.engine.memory import MemoryEngine
 from shoal.errors import GuaranteeError, SchemaError
+from shoal.recipe import Anonymization
 from shoal.release.on_engine import mix
 from shoal.release.on_engine.cells import Plan
+from shoal.release.on_engine.make import release_files
 
 PLAN = Plan(rows=300, sample=2000)
 BASE = {"quasi": ["age", "zip"], "sensitive": ["ill", "cost"]}
@@ -129,3 +131,16 @@ def test_what_no_release_can_have_is_refused(engine, table, tmp_path):
     with pytest.raises(SchemaError, match="must name a sensitive column"):
         run(engine, table, tmp_path, bare, shoal.Suppress(k=5, closeness=0.3), "bare")
     assert not [path for path in tmp_path.iterdir() if path.name.startswith("out")]
+
+
+@pytest.mark.parametrize("asked", ["by kind", "distinct"])
+def test_mixed_groups_are_held_to_the_whole_table(engine, table, tmp_path, asked):
+    """Each cell saw its own mix alone: groups of the young were close to the young, and nothing was claimed."""
+    inputs = Inputs.of(cut(table, tmp_path / "in", 3))
+    recipe = Anonymization.of(shoal.Mixed(of=shoal.MDAV(k=5), **ASKED[asked]), shoal.Centroid())
+    made = release_files(engine, inputs, SCHEMAS["rows"], recipe, tmp_path / "out", seed=3, key="3c" * 32, plan=PLAN)
+    found = shoal.risk.classes(released(tmp_path / "out"), SCHEMAS["rows"]).sensitive
+    assert all(one.t <= 0.4 + 1e-9 if asked == "by kind" else one.distinct_l >= 3 for one in found.values())
+    claimed = [(claim.column, claim.scope, claim.basis) for claim in made.claims if claim.column]
+    assert claimed == [("ill", "per class", "verified"), ("cost", "per class", "verified")]
+    assert shoal.verify(tmp_path / "out", engine=engine, original=tmp_path / "in").holds

@@ -134,3 +134,18 @@ def test_transfer_from_files(folder, tmp_path):
     assert "borrowed" in run(*given).output
     assert isinstance(run(*given, "--out", out).exception, FileError)
     assert isinstance(run(*given, "--task", "us=x.csv").exception, ParameterError)
+
+
+def test_predictions_by_group_are_told_and_reported(folder, tmp_path):
+    out = tmp_path / "market.html"
+    given = ("--existing", folder / "us.csv", "--new", folder / "ca.csv", "--compare", "gender")
+    result = call(folder, *given, "--out", out)
+    assert result.exit_code == 0, result.output
+    assert "predictions by group of members" in result.output
+    assert "gender = female" in _Page(out.read_text()).text
+    told = json.loads(call(folder, *given, "--json").output)["markets"][0]["parity"]
+    assert {row["level"] for row in told} == {"female", "male"}
+    assert all(row["interval"][0] <= row["difference"] <= row["interval"][1] for row in told)
+    wrong = call(folder, "--new", folder / "ca.csv", "--compare", "race")
+    assert isinstance(wrong.exception, ParameterError)
+    assert "--compare: must name a column of the members; got 'race'" in str(wrong.exception)

@@ -123,6 +123,10 @@ def test_verified_against_the_original(tmp_path):
     SENSITIVE.write_csv(tmp_path / "table.csv")
     found = shoal.verify(tmp_path / "out", original=tmp_path / "table.csv")
     assert all(check.holds for check in found.checks)
+    outside, inside = ((tmp_path / name / "report.html").read_text() for name in ("out", "out.internal"))
+    assert "before and after the metric mapping" in inside
+    assert "metric mapping" not in outside
+    assert all("Not as collected: cost and ill." in page for page in (outside, inside))
 
 
 def test_a_text_is_not_a_list():

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from shoal.cli.study import command
 from shoal.datasets.pima import pima_like, pima_like_schema
 from shoal.errors import FileError, InputError
+from shoal.report.numbers import number
 from shoal.score import StableTree
 from shoal.score.stable import ORDERS
 from shoal.study.dpat import EPSILONS, Settings, laplace_loss, run
@@ -47,7 +48,7 @@ def test_contrasts_are_paired_by_half(study):
     d = np.subtract(ours.at(1.0), theirs.at(1.0))
     here, half = (12.7062 * d.std(ddof=1) * np.sqrt(1 / 2 + shared) for shared in (0, 1))  # t of one degree
     line = next(text for text in findings(study) if text.startswith("At ε = 1 EDPaT has"))
-    assert f"{d.mean():+.3f} ± {here:.3f} over halves of this file, ± {half:.3f} for other" in line
+    assert f"{number(d.mean())} ± {number(here)} over halves of this file, ± {half:.3f} for other" in line
     assert ("no clear difference" in line) == (abs(d.mean()) <= here)
     assert ("not clearly beyond it" in line) == (here < abs(d.mean()) <= half)
 

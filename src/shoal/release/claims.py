@@ -134,10 +134,15 @@ def cell_claims(
     largest_share: float,
     caveats: Sequence[str],
     found: Frequency,
+    mixes: Sequence[Promise] = (),
 ) -> tuple[Claim, ...]:
-    """What an anonymization cell by cell claims; `largest_share` is the most of a group that one person holds."""
+    """What an anonymization cell by cell claims; `largest_share` is the most of a group that one person holds.
+
+    `mixes` are promises about sensitive columns that were counted and hold.
+    """
     bound = max(1 / recipe.k, largest_share)
     hidden = [k_anonymity(recipe.k, unit_of(schema))] if recipe.collapses else []
+    hidden += [_mix_claim(promise, unit_of(schema), shows=recipe.collapses) for promise in mixes]
     return (*hidden, bound_claim(recipe, schema, bound, caveats, measured=False), _measured(found))
 
 

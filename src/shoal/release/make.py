@@ -348,7 +348,8 @@ def coarsen(
         Decides ties and the order of rows. Leave it out when you publish.
     engine, memory
         ``"duckdb"`` or ``"spark"`` works on files (a path or pattern), a DuckDB relation or a Spark DataFrame where
-        they lie, as for `anonymize`: `Generalize`, `Mondrian` or `Suppress`, alone.
+        they lie, as for `anonymize`: `Generalize`, `Mondrian` or `Suppress`, alone or after Safe Harbor or the limited
+        data set, or one of these alone.
     progress
         Called with the name of each step as it begins.
 

@@ -193,7 +193,7 @@ def run(
 
     >>> from shoal.study.pegs import Settings
     >>> Settings(n=500, rows=60).draws
-    1
+    3
     """
     settings = settings or Settings()
     check(settings)

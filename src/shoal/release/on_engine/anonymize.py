@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -17,7 +18,6 @@ from shoal.engine import GROUPED, PERSONS, ROWS, Engine, Relation
 from shoal.errors import GuaranteeError
 from shoal.fact import Fact
 from shoal.group.mix import ClassGrouper
-from shoal.group.whole_classes import WholeClasses
 from shoal.recipe import Progress
 from shoal.recipe.anonymization import Anonymization
 from shoal.recipe.paid_model import PaidModel
@@ -25,6 +25,7 @@ from shoal.release.claims import cell_claims
 from shoal.release.on_engine.cells import CELL, GROUP, Holds, Learnt, Plan, by_cells, cut, tried
 from shoal.release.on_engine.class_mix import close_enough, whole_classes
 from shoal.release.on_engine.conform import PreparedRelation, prepare_relation, with_texts
+from shoal.release.on_engine.mix import Mixes, kept_mixes
 from shoal.rng import branch_key
 from shoal.schema import Schema
 from shoal.synth.synthesizer import Model
@@ -82,9 +83,8 @@ def anonymize_relation(
     progress("checking the table")
     prepared = prepare_relation(engine, relation, schema)
     progress("grouping")
-    classes, holding = _classes(engine, prepared, recipe, plan)
+    learnt, holding = _learnt(engine, prepared, recipe, plan)
     cells = cut(engine, prepared, recipe.k, key, plan, holding)
-    learnt = Learnt.of(prepared, classes)
     trial = tried(learnt, cells, recipe, seed, key)
     progress("masking")
     masked = by_cells(engine, learnt, cells, recipe, seed, key)
@@ -98,10 +98,11 @@ def anonymize_relation(
 
     found = attack(engine, prepared, cells.relation, masked, branch_key(key, "sample"))
     share = largest_share(engine, masked, [CELL, GROUP], prepared.schema.unit, k)
+    kept = kept_mixes(engine, masked, prepared.schema, **_asked(recipe), by=[CELL, GROUP])
     return EngineMade(
         relation=with_texts(engine, masked, prepared.schema),
         schema=prepared.schema,
-        claims=(*cell_claims(recipe, prepared.schema, share, trial.caveats, found), *trial.claims),
+        claims=(*cell_claims(recipe, prepared.schema, share, trial.caveats, found, kept), *trial.claims),
         facts=(*prepared.facts, *_cell_facts(cells.n_cells)),
         class_columns=(CELL, GROUP),
         n_groups=n_groups,
@@ -109,15 +110,24 @@ def anonymize_relation(
     )
 
 
-def _classes(
+def _learnt(
     engine: Engine, prepared: PreparedRelation, recipe: Anonymization, plan: Plan
-) -> tuple[WholeClasses | None, Callable[[Relation], Holds] | None]:
-    """The classes of the table and what must hold of a cell, where the grouper looks at classes."""
+) -> tuple[Learnt, Callable[[Relation], Holds] | None]:
+    """What cells are told of the whole table, and what must hold of a cell, where the grouper looks at its mix."""
+    relation, schema = prepared.relation, prepared.schema
+    mixes = Mixes.of(engine, relation, schema, **_asked(recipe))
+    if mixes is not None:
+        return Learnt.of(prepared, mixes=mixes), mixes.holding(engine, CELL, schema.unit)
     if not isinstance(recipe.group, ClassGrouper):
-        return None, None
-    classes = whole_classes(engine, prepared.relation, prepared.schema, recipe.group, plan.rows)
+        return Learnt.of(prepared), None
+    classes = whole_classes(engine, relation, schema, recipe.group, plan.rows)
     t = recipe.group.required_closeness()
-    return classes, None if t is None else close_enough(engine, classes, t, CELL)
+    return Learnt.of(prepared, classes=classes), None if t is None else close_enough(engine, classes, t, CELL)
+
+
+def _asked(recipe: Anonymization) -> dict[str, Any]:
+    """What the grouper is to see to in the sensitive columns of each group."""
+    return {name: getattr(recipe.group, name, None) for name in ("diversity", "closeness")}
 
 
 def _cell_facts(n: int) -> tuple[Fact, ...]:

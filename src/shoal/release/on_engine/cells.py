@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -33,6 +33,7 @@ from shoal.group.whole_classes import WholeClasses
 from shoal.recipe.anonymization import Anonymization
 from shoal.recipe.chain import Coder, run_chain
 from shoal.release.on_engine.conform import PreparedRelation
+from shoal.release.on_engine.mix import Mixes
 from shoal.rng import branch, branch_key
 from shoal.schema import Schema
 
@@ -123,16 +124,19 @@ def cut(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learnt:
-    """What a worker needs to know of the whole table; its classes, where the grouper looks at them."""
+    """What a worker needs to know of the whole table; its classes or mixes, where the grouper looks at them."""
 
     schema: Schema
     codings: tuple[Coding, ...]
     levels: pl.DataFrame
     types: Types
     classes: WholeClasses | None
+    mixes: Mixes | None
 
     @classmethod
-    def of(cls, prepared: PreparedRelation, classes: WholeClasses | None) -> Learnt:
+    def of(
+        cls, prepared: PreparedRelation, *, classes: WholeClasses | None = None, mixes: Mixes | None = None
+    ) -> Learnt:
         """Leave the relation behind."""
         return cls(
             schema=prepared.schema,
@@ -140,12 +144,16 @@ class Learnt:
             levels=prepared.palette(),
             types=_types(prepared),
             classes=classes,
+            mixes=mixes,
         )
 
 
 def tried(learnt: Learnt, cells: Cells, recipe: Anonymization, seed: int, key: str) -> Ran:
-    """What a recipe makes of a few rows of the sample, and what it says of them; a wrong one fails here."""
-    return _run(recipe, learnt, cells.trial.sort(cells.trial.columns), seed, key)
+    """What a recipe makes of a few rows of the sample, and what it says of them; a wrong one fails here.
+
+    These rows are held to their own mix: they need not be as mixed as the whole table, as cells are.
+    """
+    return _run(recipe, replace(learnt, mixes=None), cells.trial.sort(cells.trial.columns), seed, key)
 
 
 def by_cells(engine: Engine, learnt: Learnt, cells: Cells, recipe: Anonymization, seed: int, key: str) -> Relation:
@@ -221,6 +229,8 @@ def _run(recipe: Anonymization, learnt: Learnt, rows: pl.DataFrame, seed: int, k
     Encoder(codings=learnt.codings).share(prepared)
     if learnt.classes is not None:
         learnt.classes.tell(prepared)
+    if learnt.mixes is not None:
+        learnt.mixes.tell(prepared)
     grouping = recipe.group.group(prepared, seed)
     coder = Coder.of(prepared)
     chained = run_chain(recipe.group, recipe.masks, prepared, coder, grouping, seed=seed, key=key)

@@ -125,13 +125,24 @@ def _named(name: str, unit: str | None) -> list[str]:
 
 
 def kept_mixes(
-    engine: Engine, relation: Relation, schema: Schema, diversity: int | str | None, closeness: float | str | None
+    engine: Engine,
+    relation: Relation,
+    schema: Schema,
+    diversity: int | str | None,
+    closeness: float | str | None,
+    by: Sequence[str] | None = None,
 ) -> list[Promise]:
-    """What was asked for of each sensitive column, once every class is seen to keep it; an error where one doesn't."""
+    """What was asked for of each sensitive column, once every class is seen to keep it; an error where one doesn't.
+
+    Rows that are equal in `by` are a class; None: in their quasi-identifiers.
+    """
     if diversity is None and closeness is None:
         return []
+    of = schema.quasi if by is None else by
     return [
-        promise for name in schema.sensitive for promise in _kept(engine, relation, schema, name, diversity, closeness)
+        promise
+        for name in schema.sensitive
+        for promise in _kept(engine, relation, schema, of, name, diversity, closeness)
     ]
 
 
@@ -139,6 +150,7 @@ def _kept(
     engine: Engine,
     relation: Relation,
     schema: Schema,
+    by: Sequence[str],
     name: str,
     diversity: int | str | None,
     closeness: float | str | None,
@@ -146,7 +158,7 @@ def _kept(
     column = schema[name]
     if relation.types[name] == pl.String and column.kind == "numeric":  # numbers beside texts have lost their order
         column = replace(column, kind="nominal", bounds=None, missing_codes=None)
-    kind, parts = counted_contents(engine, relation, schema.quasi, column, schema.unit)
+    kind, parts = counted_contents(engine, relation, by, column, schema.unit)
     promises = mix_promises(diversity, closeness, name, kind)
     required = None if diversity is None else Diversity.of(diversity)
     worst = [[_worst(promise, contents, required) for promise in promises] for contents, _ in parts]

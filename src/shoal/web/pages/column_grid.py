@@ -29,6 +29,7 @@ _SHORT = {"error": "Not allowed", "level": "Own level", "drop": "Drop rows", "me
 MEANINGS = ("unknown", "not applicable")
 """What an absence that has a code may mean."""
 AT_ONCE = 60
+LONGEST = 90  # letters of a name
 _HEADS = ("column", "shape", "role", "makes unique", "kind", "where missing", "public range or levels")
 ROLES = {role: role for role in get_args(Role)}
 NO_RANGE = "no public range"
@@ -167,7 +168,7 @@ class Grid:
         name = column.name
         box = tag("input", type="checkbox", data_select=True, value=name, aria_label=f"select {name}")
         edit = self.link("More", {"column": name}, class_="quiet", aria_label=f"more about {name}")
-        head = join([tag("strong", name), " ", edit, tag("span", _facts(column), class_="type")])
+        head = join([_named(name), " ", edit, tag("span", _facts(column), class_="type")])
         cells: list[Child] = [
             charts.spark(column.shape, ordered=column.ordered, label=f"distribution of {name}"),
             select(f"{i}.role", ROLES, words.get("role"), aria_label=f"role of {name}"),
@@ -305,6 +306,11 @@ def _is_bare(words: Mapping[str, Any]) -> bool:
 def _needs_numbers(words: Mapping[str, Any]) -> bool:
     """Whether a column can't be masked while numbers are missing: an absence among levels is a level."""
     return words.get("role") == "quasi" and words.get("kind", "numeric") == "numeric"
+
+
+def _named(name: str) -> Html:
+    """A column's name; a very long one is cut, and told in full under the pointer."""
+    return tag("strong", name) if len(name) <= LONGEST else tag("strong", f"{name[: LONGEST - 1]}…", title=name)
 
 
 def _facts(column: ColumnView) -> str:
