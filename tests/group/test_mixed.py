@@ -16,6 +16,7 @@ from shoal.params import build, to_dict
 from shoal.recipe import Anonymization, read_recipe
 from shoal.recipe.spell import argument
 from shoal.release import make
+from shoal.schema import Column
 
 SCHEMA = shoal.Schema.of(quasi=["age", "town"], sensitive=["ill"], kinds={"age": "numeric", "ill": "nominal"})
 INNER = ["k-member", "mdav", "mst", {"method": "t-close-mst", "k": 3}, shoal.Ball(radius=0.3, minimum=3)]
@@ -211,3 +212,47 @@ def test_who_is_rejected_does_not_show_in_what_leaves():
         assert release.labels[0] == -1
         told.append([claim.value for claim in release.outside_claims])
     assert told[0] == told[1]
+
+
+def _with_rejected_first(shuffle):
+    """Eight people of one town, stage and illness that nobody else has; thirteen towns of four mixed people."""
+    others = range(52)
+    table = pl.DataFrame(
+        {
+            "age": [1] * 8 + [20 + i for i in others],
+            "town": ["theirs"] * 8 + [f"t{i // 4:02d}" for i in others],
+            "stage": ["middle"] * 8 + ["low" if i % 2 else "high" for i in others],
+            "ill": ["theirs"] * 8 + ["yes" if i // 2 % 2 else "no" for i in others],
+        }
+    )
+    columns = [Column(name="age", role="quasi"), Column(name="town", role="quasi")]
+    columns += [Column(name="stage", role="quasi", kind="ordinal", levels=("low", "middle", "high"))]
+    schema = shoal.Schema([*columns, Column(name="ill", role="sensitive")])
+    group = shoal.Mixed(of=shoal.MDAV(k=4), diversity=2, failing="reject", suppression=0.5)
+    return table.sample(fraction=1, shuffle=True, seed=shuffle), schema, group
+
+
+@pytest.mark.parametrize("shuffle", [0, 1])
+@pytest.mark.parametrize(
+    "mask",
+    [
+        shoal.Resample(),
+        shoal.Centroid(),
+        shoal.GaussianDither(),
+        shoal.Flatten(),
+        shoal.Flatten(columns=["ill"]),
+        shoal.Shuffle(columns=["town", "ill"]),
+    ],
+    ids=["resample", "centroid", "dither", "flatten", "flatten ill", "shuffle"],
+)
+def test_masks_write_values_of_those_who_stay(mask, shuffle):
+    table, schema, group = _with_rejected_first(shuffle)
+    out = shoal.anonymize(table, schema, group=group, mask=mask, seed=1).table
+    stay = table.filter(pl.col("town") != "theirs")
+    assert len(out) == len(stay) == 52
+    for name in ("town", "stage", "ill"):
+        assert set(out[name]) <= set(stay[name])
+    if mask.name == "shuffle":
+        assert sorted(out["town"]) == sorted(stay["town"])
+    if mask.name != "flatten":
+        assert sorted(out["ill"]) == sorted(stay["ill"])

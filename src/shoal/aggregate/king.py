@@ -222,12 +222,12 @@ def _two_groups(problem: Problem, low: float, high: float, owner: str) -> tuple[
     """What x = 1 stands for, its share in each area, and the areas' means on 0 to 1."""
     if not low < high:
         raise ParameterError(owner, "low must be less than high")
-    values = np.unique(problem.X) if problem.m == 1 else np.zeros(0)
-    if len(values) != 2 or len(problem.sets) != 1:
+    values = np.unique(problem.X)
+    if problem.m != 1 or len(values) != 2 or len(problem.sets) != 1:
         raise ParameterError(
             owner,
             "needs one set of means and one covariate with two values",
-            got=f"{len(problem.sets)} set(s), {problem.m} covariate(s)",
+            got=f"{len(problem.sets)} set(s), {problem.m} covariate(s), {len(values)} values",
             hint="Choose one covariate, and cut it in two; for others use EcologicalRegression.",
         )
     s = (problem.known - low) / (high - low)

@@ -175,15 +175,14 @@ class Anonymization(Recipe):
         prepared = canonical(prepare(table, schema))
         check_rules(prepared)
         seen = without_derived(prepared)
-        coder = Coder.of(seen, self.rewrites(seen.schema))
-        grouping, chained = self._obedient(seen, coder, run)
+        masked = self._obedient(seen, run)
+        grouping, chained = masked.grouping, masked.chained
         stays = np.flatnonzero(grouping.labels >= 0)
         order = run.order(len(stays))
         labels = np.full(prepared.n_original, -1, dtype=np.int64)
         labels[prepared.rows[stays]] = chained.labels
         kept_rows = prepared if len(stays) == prepared.n else part_of(prepared, stays)
-        shown = seen if len(stays) == seen.n else part_of(seen, stays)
-        frame, gone, said = again(kept_rows, _released(shown, coder, chained, order))
+        frame, gone, said = again(kept_rows, masked.released(order))
         kept = prepared.schema.with_columns(replace(column, role="other") for column in gone)
         return Made(
             frame=retyped(frame, typed_by_input(table, prepared.schema)),
@@ -192,20 +191,19 @@ class Anonymization(Recipe):
             source_rows=kept_rows.rows[order],
             facts=(*prepared.facts, *_grouping_fact(grouping.notes), *said),
             caveats=(*chained.caveats, *rule_caveats(prepared.schema, blind=self.is_blind)),
-            claims=(*chained.claims, *self.group.claims(seen, chained.labels)),
+            claims=(*chained.claims, *self.group.claims(masked.shown, chained.labels)),
             steps=chained.steps,
         )
 
-    def _obedient(self, prepared: Prepared, coder: Coder, run: Run) -> tuple[Grouping, Chained]:
+    def _obedient(self, prepared: Prepared, run: Run) -> _Masked:
         """Group and mask so that the schema's rules hold (`shoal.recipe.rules`)."""
         for fine in (False, True):
-            grouping, chained = self._masked(prepared, coder, blocks_of(prepared, fine=fine), run)
-            shown = _staying(prepared, grouping)
-            broken = _breaking(shown, coder, chained)
+            masked = self._masked(prepared, blocks_of(prepared, fine=fine), run)
+            broken = masked.breaking()
             if not broken.any():
-                return grouping, chained
+                return masked
             if not self.is_blind:
-                return grouping, _mended(shown, coder, chained, broken)
+                return masked.mended(broken)
         raise GuaranteeError(
             self.masks[-1].name,
             "writes rows that break the rules of the schema, and mending them by a look at who gets them would cost "
@@ -214,15 +212,18 @@ class Anonymization(Recipe):
             hint="Choose a mask that hands out whole rows (resample, gaussian-dither), or leave the rule out.",
         )
 
-    def _masked(self, prepared: Prepared, coder: Coder, blocks: IntArray, run: Run) -> tuple[Grouping, Chained]:
+    def _masked(self, prepared: Prepared, blocks: IntArray, run: Run) -> _Masked:
         run.progress("grouping")
         found = self._grouped(run.widened(prepared), blocks, run)
         run.progress("masking")
         shown, stays = _staying(prepared, found), found.labels >= 0
+        coder = Coder.of(shown, self.rewrites(shown.schema))
         grouping = replace(found, labels=numbered(found.labels[stays])[1])
-        if not blocks.any():
-            return found, run_chain(self.group, self.masks, shown, coder, grouping, seed=run.seed, key=run.key)
-        return found, self._masked_by_block(shown, coder, grouping, blocks[stays], run)
+        if blocks.any():
+            chained = self._masked_by_block(shown, coder, grouping, blocks[stays], run)
+        else:
+            chained = run_chain(self.group, self.masks, shown, coder, grouping, seed=run.seed, key=run.key)
+        return _Masked(grouping=found, shown=shown, coder=coder, chained=chained)
 
     def _grouped(self, prepared: Prepared, blocks: IntArray, run: Run) -> Grouping:
         """Settled groups as they are, the others by the grouper, among themselves."""
@@ -264,41 +265,53 @@ class Anonymization(Recipe):
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Masked:
+    """The records that stay, and what the masks wrote for them.
+
+    Codes are learnt from these alone: a value that only rejected records have is none that a mask can write.
+    """
+
+    grouping: Grouping
+    shown: Prepared
+    coder: Coder
+    chained: Chained
+
+    def released(self, order: IntArray) -> Frame:
+        """The rows as they leave, in this order."""
+        prepared, chained = self.shown, self.chained
+        keep = [name for name in prepared.frame.columns if name in prepared.schema.released]
+        rows = pick(prepared.frame.select(keep), order)
+        for encoder, codes in ((self.coder.quasi, chained.codes), (self.coder.responses, chained.response_codes)):
+            rows = encoder.decode(codes[order], prepared.frame, rows, chained.literal)
+        return as_written(rows.select(keep), prepared.schema)
+
+    def breaking(self) -> BoolArray:
+        """Which rows break a rule that speaks of a masked column."""
+        schema, n = self.shown.schema.released, self.shown.n
+        masked = {*schema.quasi, *self.coder.responses.names}
+        rules = [rule for rule in schema.rules if set(rule.columns) & masked]
+        if not rules:
+            return np.zeros(n, dtype=np.bool_)
+        return breaking(self.released(np.arange(n)), self.shown.schema, rules)
+
+    def mended(self, broken: BoolArray) -> _Masked:
+        """Records whose rows break a rule get their own values back in the columns of all rules."""
+        tied = {name for rule in self.shown.schema.released.rules for name in rule.columns}
+
+        def own(encoder: Encoder, codes: FloatArray) -> FloatArray:
+            is_tied = np.array([name in tied for name in encoder.names], dtype=np.bool_)
+            return np.where(broken[:, None] & is_tied, encoder.own_codes(self.shown), codes)
+
+        chained, coder = self.chained, self.coder
+        codes, beside = own(coder.quasi, chained.codes), own(coder.responses, chained.response_codes)
+        return replace(self, chained=replace(chained, codes=codes, response_codes=beside, claims=()))
+
+
 def _staying(prepared: Prepared, grouping: Grouping) -> Prepared:
     """The records that the grouper didn't reject."""
     stays = grouping.labels >= 0
     return prepared if bool(stays.all()) else part_of(prepared, np.flatnonzero(stays))
-
-
-def _breaking(prepared: Prepared, coder: Coder, chained: Chained) -> BoolArray:
-    """Which rows break a rule that speaks of a masked column."""
-    schema = prepared.schema.released
-    masked = {*schema.quasi, *coder.responses.names}
-    rules = [rule for rule in schema.rules if set(rule.columns) & masked]
-    if not rules:
-        return np.zeros(prepared.n, dtype=np.bool_)
-    written = _released(prepared, coder, chained, np.arange(prepared.n))
-    return breaking(written, prepared.schema, rules)
-
-
-def _mended(prepared: Prepared, coder: Coder, chained: Chained, broken: BoolArray) -> Chained:
-    """Records whose rows break a rule get their own values back in the columns of all rules."""
-    tied = {name for rule in prepared.schema.released.rules for name in rule.columns}
-
-    def own(encoder: Encoder, codes: FloatArray) -> FloatArray:
-        is_tied = np.array([name in tied for name in encoder.names], dtype=np.bool_)
-        return np.where(broken[:, None] & is_tied, encoder.own_codes(prepared), codes)
-
-    codes, beside = own(coder.quasi, chained.codes), own(coder.responses, chained.response_codes)
-    return replace(chained, codes=codes, response_codes=beside, claims=())
-
-
-def _released(prepared: Prepared, coder: Coder, chained: Chained, order: IntArray) -> Frame:
-    keep = [name for name in prepared.frame.columns if name in prepared.schema.released]
-    rows = pick(prepared.frame.select(keep), order)
-    for encoder, codes in ((coder.quasi, chained.codes), (coder.responses, chained.response_codes)):
-        rows = encoder.decode(codes[order], prepared.frame, rows, chained.literal)
-    return as_written(rows.select(keep), prepared.schema)
 
 
 def _grouping_fact(notes: Mapping[str, Any]) -> tuple[Fact, ...]:
