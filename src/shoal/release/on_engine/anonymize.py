@@ -132,7 +132,8 @@ def _asked(recipe: Anonymization) -> dict[str, Any]:
 
 def _cell_fact(n: int) -> Fact:
     says = "grouped and masked in {n} cells: no group lies in two of them, and no value left its cell"
-    return Fact(says=says, values={"n": n}, counts="groups")
+    one = "grouped and masked in {n} cell: the whole table"
+    return Fact(says=one if n == 1 else says, values={"n": n}, counts="groups")
 
 
 def class_sizes(engine: Engine, relation: Relation, by: Sequence[str], unit: str | None) -> tuple[int, int]:
