@@ -50,7 +50,8 @@ test-full:
 test-spark: $(STAMP)
 	@command -v java >/dev/null || (test "$$(id -u)" = 0 && $(APT) openjdk-17-jre-headless >/dev/null)
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -e ".[spark]" "pyspark[connect]"
-	SHOAL_SPARK=1 $(BIN)/pytest tests/engines/test_spark.py tests/engines/test_verbs.py tests/engines/test_synthesize.py tests/engines/test_traps.py -k "spark and (scan or not csv)"
+	SHOAL_SPARK=1 $(BIN)/pytest tests/engines/test_spark.py tests/engines/test_verbs.py tests/engines/test_synthesize.py tests/engines/test_traps.py \
+		tests/engines/test_faults.py -k "spark and (scan or not csv)"
 
 # The script for R, run in R: reticulate is installed where it is missing and can be; elsewhere its test is skipped.
 RETICULATE := Rscript -e 'library(reticulate)' >/dev/null 2>&1

@@ -30,10 +30,13 @@ from pathlib import Path
 
 DUCKDB = ("duckdb", "")
 MILLION = 1_000_000
+START = ("count", 1_000)  # hardly any rows: what it takes to start, to read and to answer
 JOBS = [
+    *((*START, engine, master) for engine, master in (DUCKDB, ("spark", "local[2]"))),
     *((what, n * MILLION, *DUCKDB) for what in ("sql", "count", "generalize") for n in (1, 10, 50)),
     *((what, n * MILLION, *DUCKDB) for what in ("mdav", "pegs", "k-member") for n in (1, 10)),
     *((what, MILLION, "spark", "local[2]") for what in ("count", "generalize", "mdav", "pegs")),
+    ("count", 10 * MILLION, "spark", "local[2]"),
     *(("mdav", MILLION, "spark", f"local-cluster[{n},1,2048]") for n in (1, 2, 4)),
 ]
 

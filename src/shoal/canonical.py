@@ -34,9 +34,12 @@ _LARGEST_KEY = 2**62
 _FEW_TEXTS = 2**16
 
 
-def canonical(prepared: Prepared) -> Prepared:
-    """The same records in plain types, sorted by what they hold."""
-    columns = _readable(prepared)
+def canonical(prepared: Prepared, *, coded: bool = False) -> Prepared:
+    """The same records in plain types, sorted by what they hold.
+
+    Where texts are `coded`, as categories in the order of the texts, they stay so.
+    """
+    columns = _readable(prepared, coded)
     order = _order(list(columns.values()), prepared.n)
     typed = {name: adopt(column, prepared.frame) for name, column in columns.items()}
     frame = pick(with_columns(prepared.frame, typed), order)
@@ -82,14 +85,16 @@ def retyped(frame: Frame, like: Frame) -> Frame:
     return with_columns(frame, {name: column for name, column in changed.items() if column is not None})
 
 
-def _readable(prepared: Prepared) -> dict[str, pl.Series]:
+def _readable(prepared: Prepared, coded: bool) -> dict[str, pl.Series]:
     """Every column but removed identifiers, by role; one of mixed types, which nothing reads, is left out."""
     columns = {}
     for role in ("quasi", "sensitive", "weight", "time", "other", "unit", "household", "identifier"):
         for column in prepared.schema.columns:
             if column.role == role and (role != "identifier" or column.pseudonym):
                 with suppress(ColumnError):
-                    columns[column.name] = _as_declared(plain(series(prepared.frame, column.name)), column)
+                    content = series(prepared.frame, column.name)
+                    kept = coded and content.dtype == pl.Enum
+                    columns[column.name] = content if kept else _as_declared(plain(content), column)
     return columns
 
 
@@ -129,6 +134,8 @@ def _sort_key(columns: list[pl.Series]) -> pl.Series | None:
 
 def _places(column: pl.Series) -> pl.Series | None:
     """Whole numbers from 0 in the order of a column; None where that takes longer than it saves."""
+    if column.dtype == pl.Enum:
+        return column.to_physical()
     if column.dtype == pl.String:
         known = column.drop_nulls().unique()
         return column.cast(pl.Enum(known.sort())).to_physical() if len(known) <= _FEW_TEXTS else None

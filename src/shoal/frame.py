@@ -16,7 +16,7 @@ from shoal.arrays import AnyArray, IntArray
 from shoal.errors import ColumnError, InputError
 from shoal.extras import need
 
-__all__ = ["Backend", "Frame", "adopt", "converted", "enter", "leave", "pick", "series", "with_columns"]
+__all__ = ["Backend", "Frame", "adopt", "as_text", "converted", "enter", "leave", "pick", "series", "with_columns"]
 
 Frame: TypeAlias = nw.DataFrame[Any]
 Backend: TypeAlias = Literal["polars", "lazy", "pandas", "pyarrow", "duckdb", "narwhals"]
@@ -85,6 +85,11 @@ def series(frame: Frame, name: str) -> pl.Series:
     if column.dtype == pl.Object or column.dtype.is_nested():
         raise _mixed(name)
     return (column.fill_nan(None) if column.dtype.is_float() else column).alias(name)
+
+
+def as_text(column: pl.Series) -> pl.Series:
+    """Categories as the texts they are; other columns as they are."""
+    return column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column
 
 
 def pick(frame: Frame, rows: IntArray) -> Frame:

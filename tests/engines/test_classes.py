@@ -105,3 +105,5 @@ def test_bad_input(engine):
         counted_classes(engine, engine.of(frame), shoal.Schema.of(quasi=["age"]))
     with pytest.raises(InputError, match="at least one row"):
         counted_classes(engine, engine.of(frame.clear()), shoal.Schema.of(quasi=["q"]))
+    with pytest.raises(InputError, match="at least one row"):
+        counted_classes(engine, engine.of(frame.clear()), shoal.Schema.of(quasi=["q"], sensitive=["s"]))

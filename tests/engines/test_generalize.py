@@ -302,3 +302,37 @@ def test_what_needs_memory_is_refused(engine, visits, tmp_path, more):
         coarsen_files(
             engine, Inputs.of(cut(visits, tmp_path / "in", 1)), schema, shoal.Generalize(k=5), tmp_path / "out"
         )
+
+
+def test_combinations_that_do_not_fit_in_memory_are_refused(visits, tmp_path, monkeypatch):
+    inputs = Inputs.of(cut(visits, tmp_path / "in", 1))
+    monkeypatch.setattr(generalize, "free_memory", lambda: 100_000)
+    with pytest.raises(InputError, match=r"than fit in memory; got [0-9]+, for about 0\.[0-9] GiB where 0\.0 are free"):
+        coarsen_files(MemoryEngine(), inputs, SCHEMAS["rows"], shoal.Generalize(k=5), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_duckdb_gives_back_its_memory_while_the_driver_works(visits, tmp_path, monkeypatch):
+    seen = []
+    collect = DuckDBEngine.collect
+
+    def noted(self, relation):
+        seen.append(self._row("SELECT current_setting('memory_limit')")[0])
+        return collect(self, relation)
+
+    monkeypatch.setattr(DuckDBEngine, "collect", noted)
+    with DuckDBEngine(memory="2GiB", spill=tmp_path) as engine:
+        coarsen_files(
+            engine, Inputs.of(cut(visits, tmp_path / "in", 1)), SCHEMAS["rows"], shoal.Generalize(k=5), tmp_path / "out"
+        )
+        assert "256.0 MiB" in seen
+        assert engine._row("SELECT current_setting('memory_limit')") == ("2.0 GiB",)
+
+
+def test_texts_of_many_levels_are_as_short_ones(engine, visits, tmp_path, monkeypatch):
+    """Beyond so many levels texts are not coded; the rows are the same."""
+    inputs = Inputs.of(cut(visits, tmp_path / "in", 2))
+    for name, most in (("coded", 2**16), ("plain", 0)):
+        monkeypatch.setattr(generalize, "_MOST_CODES", most)
+        coarsen_files(engine, inputs, SCHEMAS["rows"], shoal.Generalize(k=5), tmp_path / name, key="3c" * 32)
+    assert released(tmp_path / "coded").equals(released(tmp_path / "plain"))

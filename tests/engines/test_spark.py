@@ -221,6 +221,22 @@ def test_an_error_of_a_worker_comes_back_as_it_is(spark_engine, visits, tmp_path
     assert "SENTINEL" not in str(caught.value)
 
 
+def test_a_data_frame_comes_back_as_one_and_the_session_stays(spark_session, visits, tmp_path):
+    """From a DataFrame, and from files beside a session that is there, as in a notebook."""
+    from pyspark.sql import DataFrame
+
+    folder = cut(visits.head(600), tmp_path / "in", 2)
+    schema = shoal.Schema.of(identifier=["who"], quasi=["age", "zip", "ill"], sensitive=["cost"], other=["rate"])
+    words = {"group": shoal.MDAV(k=5), "mask": shoal.GaussianDither(exact=True), "seed": 3}
+    for table in (spark_session.read.parquet(str(folder)), folder):
+        with shoal.anonymize(table, schema, engine="spark", **words) as release:
+            assert isinstance(release.table, DataFrame)
+            found = pl.from_arrow(release.table.toArrow())
+        names = ["age", "zip", "ill"]
+        assert found.select(names).sort(names).equals(visits.head(600).select(names).sort(names))
+        assert spark_session.range(3).count() == 3
+
+
 def test_too_few_people_leave_nothing(spark_engine, visits, tmp_path):
     inputs = Inputs.of(cut(visits, tmp_path / "in", 2))
     with pytest.raises(GuaranteeError, match="at least k = 4000"):

@@ -32,7 +32,7 @@ from shoal.conform import Prepared
 from shoal.equivalence import Codes
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 from shoal.fact import Fact
-from shoal.frame import series
+from shoal.frame import as_text, series
 from shoal.importance import importance_of
 from shoal.method import ReportText
 from shoal.params import Help, Range, check
@@ -159,7 +159,7 @@ class Generalize(Coarsener):
     def counter(self, prepared: Prepared, conditions: Conditions, counted: Counted | None = None) -> Counter:
         """What counts the classes of every choice of levels of a table, and says what it costs."""
         schema = prepared.schema
-        ladders = [ladder_for(series(prepared.frame, name), schema[name]) for name in schema.quasi]
+        ladders = [ladder_for(as_text(series(prepared.frame, name)), schema[name]) for name in schema.quasi]
         importance = importance_of("Generalize", self.importance, schema.quasi)
         kinds, rows = [schema[name].kind for name in schema.quasi], None if counted is None else counted.rows
         losses = cell_losses(self.loss, ladders, kinds, importance, rows)
@@ -279,7 +279,7 @@ LEVELS_BY_VALUES = (
 
 
 def _is_public(prepared: Prepared, name: str) -> bool:
-    return follows_schema(series(prepared.frame, name), prepared.schema[name])
+    return follows_schema(as_text(series(prepared.frame, name)), prepared.schema[name])
 
 
 def _search_facts(counter: Counter, details: Mapping[str, Any]) -> list[Fact]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import polars as pl
 from shoal.errors import InputError
 from shoal.files.table import files_at, is_many
 
-__all__ = ["bytes_of", "forecast", "suited"]
+__all__ = ["bytes_of", "forecast", "free_memory", "suited"]
 
 _A_CELL, _A_BYTE_OF_TEXT = 250, 10
 _SHARE = 0.6  # of the memory that is free
@@ -26,7 +27,7 @@ _UNITS = {"M": 2**20, "G": 2**30, "T": 2**40}
 
 def suited(path: str | Path, memory: str | None = None) -> str:
     """``"memory"`` or ``"duckdb"``: what the table that `path` names needs, within `memory` or what is free."""
-    limit = _SHARE * _free() if memory is None else bytes_of(memory)
+    limit = _SHARE * free_memory() if memory is None else bytes_of(memory)
     try:
         needed = forecast(path)
     except (InputError, OSError):
@@ -65,8 +66,11 @@ def _of_file(file: Path) -> int:
     return file.stat().st_size * _A_BYTE_OF_TEXT * (4 if name.endswith(".gz") else 1) if text else 0
 
 
-def _free() -> int:
-    """Bytes of memory that are free, where the system says so."""
+def free_memory() -> int:
+    """Bytes of memory that can be had, caches of files included, where the system says so."""
+    with suppress(OSError, StopIteration, ValueError):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return 1024 * int(next(line for line in lines if line.startswith("MemAvailable")).split()[1])
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
     except (ValueError, OSError):

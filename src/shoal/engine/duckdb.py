@@ -19,6 +19,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
+from shoal.engine.choose import bytes_of
 from shoal.engine.csv_types import Dialect, csv_types
 from shoal.engine.engine import MARK, Batch, Part, Relation, Types
 from shoal.engine.inputs import Inputs
@@ -30,6 +31,7 @@ from shoal.errors import FileError
 __all__ = ["DuckDBEngine"]
 
 _BATCH = 100_000
+_AT_REST, _LEAST_MEMORY = 8, 100 << 20
 _INSERTED = 500_000  # rows that go into a table at a time: small inserts take twice the CPU
 
 
@@ -124,6 +126,17 @@ class DuckDBEngine(SqlEngine):
         """Write the rows in the order of their marks."""
         ordered = f"SELECT * FROM ({relation.plan}) ORDER BY {self._name(MARK)}"
         return write_parts(self._batches(ordered), folder, self._length(relation), format)
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """With an eighth of its memory; the rest goes to disk."""
+        (limit,) = self._row("SELECT current_setting('memory_limit')")
+        least = min(_LEAST_MEMORY, bytes_of(limit))
+        self._run(f"SET memory_limit = '{max(least, bytes_of(limit) // _AT_REST)} B'")
+        try:
+            yield
+        finally:
+            self._run(f"SET memory_limit = '{limit}'")
 
     def close(self) -> None:
         """Close the database and remove the folder with everything that was spilled."""

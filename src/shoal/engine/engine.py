@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeAlias
@@ -185,6 +185,9 @@ class Engine(Protocol):
 
     def write(self, relation: Relation, folder: Path, format: str = "parquet") -> tuple[Part, ...]:
         """Write files of about equal numbers of rows in the order of their marks (`MARK`), which are left out."""
+
+    def resting(self) -> AbstractContextManager[None]:
+        """While the driver works on what it has fetched, the engine gives back what memory it can."""
 
     def close(self) -> None:
         """Give back what the engine holds: connections, spill files."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Self
 
@@ -182,6 +183,10 @@ class MemoryEngine:
     def write(self, relation: Relation, folder: Path, format: str = "parquet") -> tuple[Part, ...]:
         """Write the rows in the order of their marks."""
         return write_parts([relation.plan.sort(MARK)], folder, len(relation.plan), format)
+
+    def resting(self) -> AbstractContextManager[None]:
+        """It holds the table anyway."""
+        return nullcontext()
 
     def close(self) -> None:
         """There is nothing to give back."""

@@ -19,6 +19,7 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,8 @@ class SparkEngine(SqlEngine):
         Where Spark runs: ``local[4]``, ``spark://host:7077``, ``yarn``, or ``sc://host`` for Spark Connect; None: what
         the environment says (`spark-submit`), else this machine.
     session
-        A session to work on, which is left open at the end; None: one of its own.
+        A session to work on, which is left open at the end; None: the active one, where there is one and no master is
+        named, else one of its own. That one logs nothing on this machine: Spark's log quotes lines that it can't read.
     memory
         Memory of an executor of a session of its own, such as ``"4GB"``.
     """
@@ -67,8 +69,9 @@ class SparkEngine(SqlEngine):
     semi = "LEFT SEMI JOIN"
 
     def __init__(self, *, master: str | None = None, session: Any = None, memory: str | None = None) -> None:
-        self._own = session is None
-        self._spark = _started(master, memory) if session is None else session
+        there = _active() if session is None and master is None else session
+        self._own = there is None
+        self._spark = _started(master, memory) if there is None else there
         _check_arrow(self._spark)
         self._before = {name: self._spark.conf.get(name, None) for name in _SETTINGS}
         for name, value in _SETTINGS.items():
@@ -99,6 +102,10 @@ class SparkEngine(SqlEngine):
             return self.of_frame(reader.csv(_uris(inputs)))
 
     def _reader(self, inputs: Inputs) -> Any:
+        odd = next((file for file in inputs.files if set(str(file.resolve())) & set("*?[]{}")), None)
+        if odd is not None:
+            rule = "must have a path without *, ?, [, ], { or }, which Spark takes for a pattern"
+            raise FileError(str(odd), rule, hint="Rename it, or use duckdb.")
         self._inputs.append(inputs)
         return self._spark.read.option("recursiveFileLookup", "true")
 
@@ -207,14 +214,12 @@ class SparkEngine(SqlEngine):
     @contextmanager
     def _reporting(self) -> Iterator[None]:
         """Turn Spark's errors, whose messages may quote cells, into Shoal's; a worker's come back as they are."""
-        from pyspark.errors import PySparkException
-
         try:
             yield
-        except PySparkException as error:
+        except _errors() as error:
             for inputs in self._inputs:
                 inputs.require_unchanged()
-            raise _as_shoal_error(error) from None
+            raise _as_shoal_error(error, self._inputs[-1].path if self._inputs else "Spark") from None
 
 
 def _uris(inputs: Inputs) -> list[str]:
@@ -232,11 +237,35 @@ def _started(master: str | None, memory: str | None) -> Any:
         builder = builder.config("spark.executor.memory", _of_java(memory))
         builder = builder.config("spark.driver.memory", _of_java(memory))
     try:
-        return _configured(builder, master).getOrCreate()
+        session = _configured(builder, master).getOrCreate()
+        if not _is_remote(session):
+            session.sparkContext.setLogLevel("OFF")
+        return session
     except Exception:  # the message holds paths and settings, and is a page long
         raise FileError(
             master or "Spark", "must be a Spark that can be reached", hint="Is Java 17 installed, and the master right?"
         ) from None
+
+
+def _active() -> Any:
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession()
+
+
+def _is_remote(session: Any) -> bool:
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """What Spark raises; where rows are fetched through Arrow, it lets Java's errors through as they are."""
+    from pyspark.errors import PySparkException
+
+    if find_spec("py4j") is None:
+        return (PySparkException,)
+    from py4j.protocol import Py4JError
+
+    return PySparkException, Py4JError
 
 
 def _check_arrow(session: Any) -> None:
@@ -318,17 +347,18 @@ def _table(function: Batch, rows: pl.DataFrame, types: Types, schema: pa.Schema)
 _TOKEN = "shoal-error:"
 
 
-def _as_shoal_error(error: Exception) -> ShoalError:
+def _as_shoal_error(error: Exception, about: str) -> ShoalError:
     found = re.search(f"{_TOKEN}([A-Za-z0-9+/=]+)\\.", str(error))
     if found:
         carried = pickle.loads(base64.b64decode(found[1]))
         if isinstance(carried, ShoalError):
             return carried
-    kind = type(error).__name__.removesuffix("Exception")
+    kind = type(error).__name__.removeprefix("Py4J").removesuffix("Exception")
     return InputError(
-        "Spark",
-        f"can't do this ({kind})",
-        hint="Are all files whole and seen by every executor, and are Shoal and PyArrow installed on them?",
+        about,
+        f"can't be worked on by Spark ({kind})",
+        hint="Are all files whole, in UTF-8, every line as long as the header, and seen by every executor? "
+        "Have the executors Shoal and PyArrow, and room on their disks (spark.local.dir)?",
     )
 
 

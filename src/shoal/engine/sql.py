@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -89,6 +90,10 @@ class SqlEngine(ABC):
         """No longer hold the files to be unchanged."""
         if inputs in self._inputs:
             self._inputs.remove(inputs)
+
+    def resting(self) -> AbstractContextManager[None]:
+        """The rows lie elsewhere; what memory they take there is not the driver's."""
+        return nullcontext()
 
     def of(self, frame: pl.DataFrame) -> Relation:
         """A frame of the driver as a relation."""

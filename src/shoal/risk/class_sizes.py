@@ -5,19 +5,21 @@ closeness of its values within classes (definitions in `shoal.equivalence`). It 
 hold somebody else's release to its words. Every number is exact for the table at hand.
 
 `counted_classes` is the same report of a table that an engine holds, from exact counts in two stages. First the engine
-counts rows and persons of each combination of quasi-identifiers, and of each with each sensitive value; then sizes are
-counted by size, and the sensitive values of a few classes at a time are looked at on the driver, by the formulas of
-`shoal.equivalence`. Every number is the one that `class_sizes` finds in memory, to the last bit: counts are whole
-numbers, and floats are computed from them in one order. Nothing is approximated.
+counts rows and persons of each combination of quasi-identifiers with each sensitive value; then a few classes at a time
+are looked at on the driver, by the formulas of `shoal.equivalence`, and their sizes are counted by size. Persons don't
+add over values, so where there is a unit column, or no sensitive one, classes are counted in a pass of their own. Every
+number is the one that `class_sizes` finds in memory, to the last bit: counts are whole numbers, and floats are computed
+from them in one order. Nothing is approximated.
 
 The driver holds the distinct values of one sensitive column, and about two million pairs of class and value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import reduce
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -247,21 +249,29 @@ def counted_classes(engine: Engine, relation: Relation, schema: Schema) -> Class
     unit = schema.unit if schema.unit in relation.types else None
     sensitive = [name for name in schema.sensitive if name in relation.types]
     used = engine.select(relation, [*schema.quasi, *sensitive, *([unit] if unit else [])])
-    sizes = engine.collect(engine.aggregate(engine.count(used, schema.quasi, unit), [PERSONS], [ROWS])).sort(PERSONS)
-    n = int(sizes[ROWS].sum() or 0)
-    if n == 0:
-        raise InputError("table", "must have at least one row", got="0 rows")
-    histogram = dict(zip(sizes[PERSONS].to_list(), sizes[GROUPED].to_list(), strict=True))
-    records = dict(zip(sizes[PERSONS].to_list(), sizes[ROWS].to_list(), strict=True))
+    looked = {name: _looked(engine, used, schema, schema[name], unit) for name in sensitive}
+    sizes = _counted_sizes(engine, used, schema, unit) if unit or not looked else looked[sensitive[0]][1].sizes
+    n = sum(rows for _, rows in sizes.values())
     return ClassReport(
-        k=min(histogram),
+        k=min(sizes),
         n_records=n,
-        n_classes=sum(histogram.values()),
-        n_unique=records.get(1, 0),
-        histogram=histogram,
-        records_by_size=records,
-        sensitive={name: _counted_diversity(engine, used, schema, schema[name], unit, n) for name in sensitive},
+        n_classes=sum(classes for classes, _ in sizes.values()),
+        n_unique=sizes[1][1] if 1 in sizes else 0,
+        histogram={size: sizes[size][0] for size in sorted(sizes)},
+        records_by_size={size: sizes[size][1] for size in sorted(sizes)},
+        sensitive={name: _diversity_of(name, kind, worst, n) for name, (kind, worst) in looked.items()},
     )
+
+
+_Sizes: TypeAlias = Mapping[int, tuple[int, int]]
+"""For each size of a class, in persons: how many classes have it, and the rows in these."""
+
+
+def _counted_sizes(engine: Engine, relation: Relation, schema: Schema, unit: str | None) -> _Sizes:
+    sizes = engine.collect(engine.aggregate(engine.count(relation, schema.quasi, unit), [PERSONS], [ROWS]))
+    if not len(sizes):
+        raise InputError("table", "must have at least one row", got="0 rows")
+    return {size: (classes, rows) for size, classes, rows in sizes.select(PERSONS, GROUPED, ROWS).iter_rows()}
 
 
 def require_plain(schema: Schema) -> None:
@@ -274,20 +284,24 @@ def require_plain(schema: Schema) -> None:
         )
 
 
-def _counted_diversity(
-    engine: Engine, relation: Relation, schema: Schema, column: Column, unit: str | None, n: int
-) -> Diversity:
+def _looked(
+    engine: Engine, relation: Relation, schema: Schema, column: Column, unit: str | None
+) -> tuple[Kind, _Worst]:
+    """The kind of a sensitive column and the worst of all classes."""
     kind, parts = counted_contents(engine, relation, schema.quasi, column, unit)
-    looked = [_look(found, rows, kind) for found, rows in parts]
+    return kind, reduce(_Worst.beside, (_look(found, rows, kind) for found, rows in parts))
+
+
+def _diversity_of(name: str, kind: Kind, worst: _Worst, n: int) -> Diversity:
     return Diversity(
-        column=column.name,
+        column=name,
         kind=kind,
-        distinct_l=min(one.distinct_l for one in looked),
-        entropy_l=min(one.entropy_l for one in looked),
-        recursive_l=min(one.recursive_l for one in looked),
-        t=max(one.t for one in looked),
-        alpha=max(one.alpha for one in looked),
-        homogeneous_share=sum(one.n_homogeneous for one in looked) / n,
+        distinct_l=worst.distinct_l,
+        entropy_l=worst.entropy_l,
+        recursive_l=worst.recursive_l,
+        t=worst.t,
+        alpha=worst.alpha,
+        homogeneous_share=worst.n_homogeneous / n,
     )
 
 
@@ -298,6 +312,8 @@ def counted_contents(
     pairs = engine.keep(engine.count(relation, [*quasi, column.name], unit))
     overall = engine.collect(engine.aggregate(pairs, [column.name], [PERSONS]))
     content = overall[column.name]
+    if not len(content):
+        raise InputError("table", "must have at least one row", got="0 rows")
     kind = column.kind or kind_of(content, column)
     coded = content.to_frame("value").with_columns(code=sensitive_codes(content, column, kind).values)
     totals = np.zeros(int(coded["code"].max()) + 1, dtype=np.int64)  # type: ignore[arg-type]
@@ -308,7 +324,7 @@ def counted_contents(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Worst:
-    """The worst of some classes, and the rows in those of them that hold one value only."""
+    """The worst of some classes, the rows in those of them that hold one value only, and sizes counted in rows."""
 
     distinct_l: int
     entropy_l: float
@@ -316,6 +332,26 @@ class _Worst:
     t: float
     alpha: float
     n_homogeneous: int
+    sizes: _Sizes
+
+    def beside(self, other: _Worst) -> _Worst:
+        """The worst of these classes and of others."""
+        both = {
+            size: (
+                self.sizes.get(size, (0, 0))[0] + other.sizes.get(size, (0, 0))[0],
+                self.sizes.get(size, (0, 0))[1] + other.sizes.get(size, (0, 0))[1],
+            )
+            for size in {*self.sizes, *other.sizes}
+        }
+        return _Worst(
+            distinct_l=min(self.distinct_l, other.distinct_l),
+            entropy_l=min(self.entropy_l, other.entropy_l),
+            recursive_l=min(self.recursive_l, other.recursive_l),
+            t=max(self.t, other.t),
+            alpha=max(self.alpha, other.alpha),
+            n_homogeneous=self.n_homogeneous + other.n_homogeneous,
+            sizes=both,
+        )
 
 
 def _contents(part: pl.DataFrame, quasi: Sequence[str], value: IntArray, totals: IntArray) -> tuple[Contents, IntArray]:
@@ -339,7 +375,15 @@ def _look(found: Contents, rows: IntArray, kind: Kind) -> _Worst:
         t=closeness(found, kind),
         alpha=float(found.largest_share().max()),
         n_homogeneous=int(rows[distinct == 1].sum()),
+        sizes={
+            int(size): (int(n), int(size * n)) for size, n in zip(*np.unique(rows, return_counts=True), strict=True)
+        },
     )
+
+
+def _by_size(rows: IntArray) -> _Sizes:
+    sizes, classes = np.unique(rows, return_counts=True)
+    return {int(size): (int(n), int(size * n)) for size, n in zip(sizes, classes, strict=True)}
 
 
 def _values(column: pl.Series, coded: pl.DataFrame) -> IntArray:

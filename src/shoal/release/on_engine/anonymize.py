@@ -103,7 +103,7 @@ def anonymize_relation(
         relation=with_texts(engine, masked, prepared.schema),
         schema=prepared.schema,
         claims=(*cell_claims(recipe, prepared.schema, share, trial.caveats, found, kept), *trial.claims),
-        facts=(*prepared.facts, _cell_fact(cells.n_cells)),
+        facts=(*prepared.facts, *_cell_facts(cells.n_cells)),
         class_columns=(CELL, GROUP),
         n_groups=n_groups,
         k=k,
@@ -130,10 +130,13 @@ def _asked(recipe: Anonymization) -> dict[str, Any]:
     return {name: getattr(recipe.group, name, None) for name in ("diversity", "closeness")}
 
 
-def _cell_fact(n: int) -> Fact:
-    says = "grouped and masked in {n} cells: no group lies in two of them, and no value left its cell"
-    one = "grouped and masked in {n} cell: the whole table"
-    return Fact(says=one if n == 1 else says, values={"n": n}, counts="groups")
+def _cell_facts(n: int) -> tuple[Fact, ...]:
+    """How many cells there were, for inside; what working by cells means, for everybody."""
+    seams = (
+        "grouped and masked cell by cell: no group lies in two cells, no value left its cell, "
+        "and no second pass mended the groups at the seams"
+    )
+    return (Fact(says="number of cells: {n}", values={"n": n}, counts="groups"), Fact(says=seams, outside=True))
 
 
 def class_sizes(engine: Engine, relation: Relation, by: Sequence[str], unit: str | None) -> tuple[int, int]:

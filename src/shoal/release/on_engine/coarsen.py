@@ -38,6 +38,7 @@ from shoal.schema import Schema
 
 __all__ = ["check_by_cells", "coarsen_by_cells"]
 
+SEAMS = Fact(says="coarsened cell by cell: people in different cells are not compared with each other", outside=True)
 _CHANGED = "#changed"
 """How many quasi-identifiers of a row are not written as they were."""
 
@@ -166,7 +167,8 @@ def _facts(
 ) -> list[Fact]:
     """How many cells there were, and what was suppressed."""
     if isinstance(method, Mondrian):
-        return [Fact(says="cut into {n} cells, and these into boxes", values={"n": n_cells})]
+        cut = "cut into {n} cells by a sample of the rows, and these into boxes"
+        return [Fact(says=cut, values={"n": n_cells}), SEAMS]
     types = {"rows": pl.Int64(), _CHANGED: pl.Int64()}
     sums = engine.add_up(
         engine.select(made, [_CHANGED]),
@@ -180,6 +182,7 @@ def _facts(
         Fact(says="cut into {n} cells, and rare combinations suppressed within these", values={"n": n_cells}),
         Fact(says=says, values={"share": share, "n": n_blank}, counts="cells"),
         Fact(says=WRITTEN, outside=True),
+        SEAMS,
     ]
     if n_rows < prepared.n:
         left = prepared.n - n_rows

@@ -3,12 +3,15 @@
 The distinct combinations of quasi-identifiers with their counts are all that comes to the driver; where a unit column
 is named, persons are counted by the sets of combinations they have, since persons don't add over combinations. Every
 class is counted again over all rows. What is claimed is what `shoal.coarsen` claims of the same table.
+
+The driver needs some 320 bytes for each combination. While it works on them the engine gives back its own memory, so
+that the two don't add; a run that would need more than the machine has free is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +23,9 @@ from shoal.coarsening.coarsener import Coarsened
 from shoal.condition.conditions import Counted
 from shoal.conform import Prepared, as_written, check_columns, coded_as_text, prepare, unit_rule
 from shoal.engine import GROUPED, PERSON, PERSONS, ROWS, Engine, Relation
+from shoal.engine.choose import free_memory
 from shoal.errors import ColumnError, GuaranteeError, InputError, SchemaError
-from shoal.frame import enter, series
+from shoal.frame import as_text, enter, series
 from shoal.recipe import Coarsening, Progress
 from shoal.recipe.rules import refuse_rules
 from shoal.release.claims import class_claims
@@ -34,6 +38,8 @@ from shoal.schema import Column, Schema
 __all__ = ["generalize_relation"]
 
 _MOST_COMBINATIONS = 30_000_000  # on the driver
+_BYTES_OF_ONE = 320  # while levels are chosen, measured with eight quasi-identifiers
+_MOST_CODES = 2**16
 
 
 def generalize_relation(
@@ -43,8 +49,11 @@ def generalize_relation(
     progress("checking the table")
     settled = _checked(engine, relation, schema)
     progress("coarsening")
-    items = _items(engine, relation, settled, _looked_at(method, settled))
-    done = method.apply_counted(items.prepared, items.counted)
+    counted = engine.keep(engine.count(relation, _looked_at(method, settled)))
+    with engine.resting():
+        _check_room(engine, counted, settled)
+        items = _items(engine, relation, counted, settled)
+        done = method.apply_counted(items.prepared, items.counted)
     coded = _coded(engine, relation, settled, items, done)
     k, n_classes = class_sizes(engine, coded, settled.quasi, settled.unit)
     if k < method.k:
@@ -122,26 +131,43 @@ def _looked_at(method: Generalize, schema: Schema) -> list[str]:
     return [*schema.quasi, *(schema.sensitive if mixed else ())]
 
 
-def _items(engine: Engine, relation: Relation, schema: Schema, names: Sequence[str]) -> _Items:
-    counted = engine.keep(engine.count(relation, names))
-    n = engine.collect(engine.aggregate(counted, [], []))[GROUPED][0]
+def _check_room(engine: Engine, counted: Relation, schema: Schema) -> None:
+    """Refuse more combinations than the driver can hold."""
+    n = int(engine.collect(engine.aggregate(counted, [], []))[GROUPED][0])
+    what = "distinct combinations of quasi-identifiers"
+    if len(counted.columns) > len(schema.quasi) + 2:
+        what += " and sensitive values"
+    hint = "Recode some columns first: round numbers, shorten codes."
     if n > _MOST_COMBINATIONS:
-        raise InputError(
-            "table",
-            f"must have at most {_MOST_COMBINATIONS:,} distinct combinations of quasi-identifiers"
-            + (" and sensitive values" if len(names) > len(schema.quasi) else ""),
-            got=f"{n:,}",
-            hint="Recode some columns first: round numbers, shorten codes.",
-        )
+        raise InputError("table", f"must have at most {_MOST_COMBINATIONS:,} {what}", got=f"{n:,}", hint=hint)
+    needed, free = n * _BYTES_OF_ONE, free_memory()
+    if needed > free:
+        got = f"{n:,}, for about {needed / 2**30:.1f} GiB where {free / 2**30:.1f} are free"
+        raise InputError("table", f"must have no more {what} than fit in memory", got=got, hint=hint)
+
+
+def _items(engine: Engine, relation: Relation, counted: Relation, schema: Schema) -> _Items:
+    """The combinations on the driver, sorted."""
+    names = [name for name in counted.columns if name not in (ROWS, PERSONS)]
     if schema.unit is None:
         raw, sets = engine.collect(counted), None
     else:
         raw, sets = engine.person_sets(relation, names, schema.unit)
-    prepared = canonical(_prepared(raw.select(names), schema))
-    rows = raw[ROWS].to_numpy()[prepared.rows]
-    return _Items(
-        raw=raw.select(schema.quasi), prepared=prepared, counted=_counted(rows, sets, prepared.rows, len(raw))
-    )
+    n, rows, prepared = len(raw), raw[ROWS].to_numpy(), _prepared(raw.select(names), schema)
+    raw = _with_codes(raw.select(schema.quasi), schema.quasi)
+    coded = enter(_with_codes(prepared.frame.to_polars(), schema.quasi))
+    prepared = canonical(replace(prepared, frame=coded), coded=True)
+    return _Items(raw=raw, prepared=prepared, counted=_counted(rows[prepared.rows], sets, prepared.rows, n))
+
+
+def _with_codes(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Texts as codes, which take a byte or two each instead of 16; `as_text` gives them back."""
+    return frame.with_columns(_coded_text(frame[name]) for name in names)
+
+
+def _coded_text(column: pl.Series) -> pl.Series:
+    known = column.drop_nulls().unique() if column.dtype == pl.String else column.head(0)
+    return column.cast(pl.Enum(known.sort())) if 0 < len(known) <= _MOST_CODES else column
 
 
 def _prepared(raw: pl.DataFrame, schema: Schema) -> Prepared:
@@ -174,10 +200,11 @@ def _coded(engine: Engine, relation: Relation, schema: Schema, items: _Items, do
     for name in schema.quasi:
         now = done.columns[name] if name in done.columns else series(shown, name)
         one = raw[name].arg_unique().to_numpy()
-        table = pl.DataFrame({"from": raw[name].gather(one), "to": plain(now.gather(own[one]))})
+        table = pl.DataFrame({"from": as_text(raw[name].gather(one)), "to": plain(now.gather(own[one]))})
         if not table["from"].equals(table["to"]):
             maps[name] = table
     left_out = np.ones(len(items.raw), dtype=np.bool_)
     left_out[items.prepared.rows[own]] = False
-    chosen = engine.recode(engine.select(relation, released), maps, items.raw.filter(pl.Series(left_out)).unique())
+    without = pl.DataFrame([as_text(column) for column in items.raw.filter(pl.Series(left_out)).unique()])
+    chosen = engine.recode(engine.select(relation, released), maps, without)
     return engine.narrow(engine.keep(chosen), released)
