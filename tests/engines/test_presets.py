@@ -164,3 +164,17 @@ def test_a_column_of_too_many_values_needs_a_persons_look(engine, clinic, tmp_pa
         harboured(engine, clinic, recipe, tmp_path / "out")
     allowed = shoal.LimitedDataSet(allow=("admitted", "cost"))
     harboured(engine, clinic, Coarsening.of([allowed, shoal.Generalize(k=5)]), tmp_path / "out")
+
+
+def test_a_side_door_is_refused_as_in_memory(engine, table, tmp_path):
+    house = [f"house {i % 12}" for i in range(len(table))]
+    given = table.with_columns(cost=pl.Series(house), ill=pl.Series([f"c{i % 4}" for i in range(len(table))]))
+    given = given.rename({"ill": "county"}).with_columns(age=pl.col("age").clip(0, 80))
+    schema = shoal.Schema.of(identifier=["who", "zip"], quasi=["age"], other=["rate", "cost", "county"])
+    recipe = Coarsening.of([shoal.SafeHarbor(), shoal.Generalize(k=5, suppression=0.1)])
+    with pytest.raises(GuaranteeError) as memory:
+        shoal.coarsen(given, schema, recipe.methods)
+    with pytest.raises(GuaranteeError) as counted:
+        release_files(engine, Inputs.of(cut(given, tmp_path / "in", 3)), schema, recipe, tmp_path / "out")
+    assert "'cost' (could not be judged: 'county' follows from it)" in str(memory.value)
+    assert str(counted.value) == str(memory.value)

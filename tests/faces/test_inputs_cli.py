@@ -78,6 +78,20 @@ def test_scan_takes_standard_input_and_a_pattern(room, monkeypatch):
     assert run("scan", "-", input=(room / "people.csv").read_bytes()) == whole
 
 
+@pytest.mark.parametrize("command", [["scan"], ["schema", "infer"]])
+def test_a_pattern_that_the_shell_has_replaced_must_be_quoted(room, command):
+    files = [room / "a.csv", room / "b.csv"]
+    for file in files:
+        file.write_text("x\n1\n")
+    done = CliRunner().invoke(app, [*command, *map(str, files)])
+    assert done.exit_code == 2
+    assert "quote a pattern" in " ".join(done.output.replace("│", " ").split())
+    done = CliRunner().invoke(app, [*command, str(files[0]), "nowhere"])
+    assert done.exit_code == 2
+    assert "unexpected extra argument" in done.output
+    assert "quote" not in done.output
+
+
 def test_where_the_table_comes_from_is_said_once(room):
     assert "FILE must be given" in run("scan", error=ParameterError)
     assert "--database" in run("scan", "--sql", "SELECT 1", error=ParameterError)

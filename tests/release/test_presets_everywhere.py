@@ -17,7 +17,7 @@ TABLE = pl.DataFrame(
         "age": [20 + i % 78 for i in range(N)],
         "dod": [20200200 + i % 28 + 1 for i in range(N)],
         "birth_year": [1920 + i for i in range(N)],
-        "cost": [100.0 * (i % 9) for i in range(N)],
+        "cost": [100.0 * (i % 10) for i in range(N)],
         "phone": [f"(617) 555-{1000 + i}" for i in range(N)],
     }
 )

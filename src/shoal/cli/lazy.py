@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any, ClassVar
 
 import typer
@@ -18,10 +19,30 @@ from typer.core import TyperCommand, TyperGroup
 
 from shoal.cli.output import with_output
 
-__all__ = ["LazyGroup", "ListingCommand", "ModuleGroup", "as_command"]
+__all__ = ["LazyGroup", "ListingCommand", "ModuleGroup", "OneFileCommand", "as_command"]
 
 
-class ListingCommand(TyperCommand):
+class OneFileCommand(TyperCommand):
+    """A command that is told what to do about a pattern that the shell has replaced by the names of files."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The arguments; where too many are names of files, the remedy is said."""
+        strict, ctx.allow_extra_args = not ctx.allow_extra_args, True
+        left = super().parse_args(ctx, args)
+        if strict and left and not ctx.resilient_parsing:
+            advice = _QUOTE if any(Path(one).exists() for one in left) else ""
+            ctx.fail(f"Got unexpected extra argument(s) ({' '.join(map(repr, left[:3]))}{_more(left)}).{advice}")
+        return left
+
+
+_QUOTE = " A command reads one file, folder or pattern: quote a pattern ('data/*.csv'), or the shell replaces it."
+
+
+def _more(left: list[str]) -> str:
+    return f" and {len(left) - 3} more" if len(left) > 3 else ""
+
+
+class ListingCommand(OneFileCommand):
     """A command whose help lists methods: ``{group}`` in a help text stands for the names of that family."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -88,6 +109,7 @@ def as_command(name: str, what: Any, examples: str | None = None) -> Any:
     if isinstance(what, typer.Typer):
         for command in what.registered_commands:
             command.callback = with_output(command.callback) if command.callback else None
+            command.cls = OneFileCommand if command.cls in (None, TyperCommand) else command.cls
         around.add_typer(what, name=name)
     else:
         around.command(name, epilog=examples, cls=ListingCommand)(with_output(what))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from shoal.cli.console import out, print_table, steps
 from shoal.cli.options import File, Reading, grouped
@@ -52,9 +53,18 @@ def _tell(found: Any) -> None:
         return
     rows = [_row(finding) for finding in found.findings]
     print_table(f"Possible identifiers in {size}", ["column", "holds", "rule", "by", "cells", "share"], rows)
+    for finding in found.findings:
+        if not finding.judged:
+            out.print(_question(finding), highlight=False)
     out.print(
         "Cell counts are internal. The scan misses identifiers that neither their name nor their form gives away."
     )
+
+
+def _question(finding: Any) -> str:
+    """What only a person can judge, and why it matters."""
+    follows = f": {', '.join(finding.gives_away)} can be told from it" if finding.gives_away else ""
+    return escape(f"For you to judge: {finding.identifier} in {finding.column}{follows}.")
 
 
 def _row(finding: Any) -> list[str]:

@@ -12,8 +12,9 @@ rewritten in every released column, whatever its role:
 - ages over 89 become 90, which stands for 90 and over;
 - other places smaller than a state (city, county, tract, coordinates) are suppressed.
 
-What can't be judged is refused until a person says what it is: a region that may be smaller than a state, numbers in a
-column of dates that are no dates, years of people who may be over 89 while the year of the data isn't given.
+What can't be judged is refused until a person says what it is: a region or a hospital, which may be smaller than a
+state, a column from which something that is rewritten follows, numbers in a column of dates that are no dates, years of
+people who may be over 89 while the year of the data isn't given.
 
 A *limited data set* (164.514(e)) may keep dates, cities, ZIP codes and ages; only the first rule applies, and street
 addresses count as names do.
@@ -42,11 +43,10 @@ import polars as pl
 
 from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener
 from shoal.compliance.dates import year_of
+from shoal.compliance.finding import Finding, Scan
 from shoal.compliance.identifiers import AGES, DATES, FREE_TEXT, GEOGRAPHIC, OTHER_CODES
 from shoal.compliance.scan import (
     OLDEST,
-    Finding,
-    Scan,
     born_long_ago,
     counted_cells,
     lower_ends,
@@ -54,6 +54,7 @@ from shoal.compliance.scan import (
     speaks_of_age,
     speaks_of_birth,
 )
+from shoal.compliance.side_doors import Rows, rows_of, with_side_doors
 from shoal.conform import Prepared
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.fact import Fact
@@ -140,7 +141,7 @@ class SafeHarbor(Coarsener):
         """Rewrite what the rule lets stand in part; refuse what it doesn't let stand at all."""
         frame = prepared.frame
         counted = {name: counted_cells(series(frame, name)) for name in released_names(prepared.schema, self.allow)}
-        found = self.judged(counted)
+        found = self.judged(counted, rows_of(frame, prepared.schema.unit))
         made = {name: self._column(series(frame, name), found, counted[name]) for name in counted}
         columns = {name: _levels(column, prepared.schema) for name, column in made.items() if column is not None}
         known = {name: series(frame, name).to_frame("value").with_columns(count=pl.lit(1)) for name in columns}
@@ -153,7 +154,7 @@ class SafeHarbor(Coarsener):
         )
 
     def apply_counted(
-        self, schema: Schema, counted: Mapping[str, pl.DataFrame]
+        self, schema: Schema, counted: Mapping[str, pl.DataFrame], rows: Rows
     ) -> tuple[dict[str, pl.DataFrame], dict[str, list[str]]]:
         """What is written for each different value of a column, and which columns held what, as far as it shows.
 
@@ -161,17 +162,17 @@ class SafeHarbor(Coarsener):
         tables have columns ``from`` and ``to``. What is refused is what `apply` refuses of the rows themselves.
         """
         known = {name: cells.drop_nulls("value") for name, cells in counted.items()}
-        found = self.judged(known)
+        found = self.judged(known, rows)
         made = {name: self._column(cells["value"].alias(name), found, cells) for name, cells in counted.items()}
         columns = {name: _levels(column, schema) for name, column in made.items() if column is not None}
         maps = {name: pl.DataFrame({"from": counted[name]["value"], "to": new}) for name, new in columns.items()}
         return maps, _held(found, _mostly_rewritten(columns, counted))
 
-    def judged(self, counted: Mapping[str, pl.DataFrame]) -> Scan:
+    def judged(self, counted: Mapping[str, pl.DataFrame], rows: Rows) -> Scan:
         """What the columns hold, once nothing in them must be refused."""
         check(self)
         _check_zips(self.small_zips or ())
-        found = scan_counted(counted, year=self.year)
+        found = with_side_doors(scan_counted(counted, year=self.year), counted, rows)
         _refuse(type(self).__name__, _direct(found), _unclear(found, self._born(counted, found)))
         return found
 
@@ -295,7 +296,7 @@ class LimitedDataSet(Coarsener):
         return Coarsened(columns={}, kept=np.ones(prepared.n, dtype=np.bool_), facts=self.facts)
 
     def apply_counted(
-        self, schema: Schema, counted: Mapping[str, pl.DataFrame]
+        self, schema: Schema, counted: Mapping[str, pl.DataFrame], rows: Rows
     ) -> tuple[dict[str, pl.DataFrame], dict[str, list[str]]]:
         """Refuse what `apply` refuses, of the different values of each column with their rows; nothing is rewritten."""
         self.judged({name: cells.drop_nulls("value") for name, cells in counted.items()})
@@ -346,12 +347,19 @@ def _unclear(found: Scan, born: list[Finding]) -> list[Finding]:
 def _refuse(owner: str, direct: list[Finding], unclear: Sequence[Finding] = ()) -> None:
     if not direct and not unclear:
         return
-    hints = [_DROP] if direct or any(finding.identifier != AGES for finding in unclear) else []
-    hints += [_YEAR] if any(finding.identifier == AGES for finding in unclear) else []
+    years = [finding for finding in unclear if finding.identifier == AGES and not finding.gives_away]
+    hints = [_DROP] if direct or len(years) < len(unclear) else []
+    hints += [_YEAR] if years else []
     said = [f"{finding.identifier} in '{finding.column}'" for finding in direct]
-    said += [f"{finding.identifier} in '{finding.column}' (could not be judged)" for finding in unclear]
+    said += [f"{one.identifier} in '{one.column}' (could not be judged{_given(one)})" for one in unclear]
     rule = "must not contain direct identifiers" if direct else "must not contain what only a person can judge"
     raise GuaranteeError(owner, rule, got=", ".join(dict.fromkeys(said)), hint=" ".join(hints))
+
+
+def _given(finding: Finding) -> str:
+    """What follows from the column; nothing where it is looked at for its own sake."""
+    names = ", ".join(f"'{name}'" for name in finding.gives_away)
+    return f": {names} {'follows' if len(finding.gives_away) == 1 else 'follow'} from it" if names else ""
 
 
 _DROP = (

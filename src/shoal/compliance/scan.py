@@ -9,23 +9,23 @@ Columns in which everybody has another whole number are named as possible codes 
 
 Three digits of a ZIP code, a year alone, and ages pooled at 90 are no findings: the rule lets them stand.
 
-What a scan can't judge it says: places that may be smaller than a state (a *region* of unknown names), numbers in a
-column of dates that are neither days nor years, and years (of birth, of marriage) of people who may be over 89 where
-nobody says of which year the data are.
+What a scan can't judge it says: places that may be smaller than a state (a *region* of unknown names, a hospital),
+numbers in a column of dates that are neither days nor years, years (of birth, of marriage) of people who may be over 89
+where nobody says of which year the data are, and columns that give others away (`shoal.compliance.side_doors`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from shoal.coarsening.us_places import DIVISIONS, REGIONS, STATE_NAMES, STATE_OF_FIPS, STATES
 from shoal.compliance.dates import are_years, packed_hits
+from shoal.compliance.finding import Finding, Scan
 from shoal.compliance.identifiers import (
     AGES,
     DATES,
@@ -34,12 +34,12 @@ from shoal.compliance.identifiers import (
     IDENTIFIERS,
     NAMES,
     OTHER_CODES,
-    PLACES_OF_ANY_SIZE,
     Identifier,
     named,
 )
+from shoal.compliance.places import is_state_or_larger, may_be_small_place
+from shoal.compliance.side_doors import rows_of, with_side_doors
 from shoal.frame import enter, series
-from shoal.record import Record
 from shoal.schema.infer import words_in
 
 __all__ = [
@@ -67,66 +67,6 @@ LONG = 40
 _FEWEST = 20  # values below which "all differ" says nothing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding(Record):
-    """An identifier in a column.
-
-    Parameters
-    ----------
-    column
-        The column.
-    letter, identifier
-        The identifier's letter in the rule and its title; free text has no letter.
-    by_name, by_values
-        Whether the name of the column speaks for it, and whether its values do.
-    n_matching
-        How many cells have its form; all filled ones where the name is all there is to go by.
-    n_filled
-        How many cells are filled.
-    judged
-        Whether this is what it seems; False where only a person can tell.
-    """
-
-    derived: ClassVar[tuple[str, ...]] = ("share",)
-    column: str
-    letter: str
-    identifier: str
-    by_name: bool
-    by_values: bool
-    n_matching: int
-    n_filled: int
-    judged: bool = True
-
-    @property
-    def share(self) -> float:
-        """Share of the filled cells that match."""
-        return self.n_matching / max(1, self.n_filled)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scan(Record):
-    """What a scan found, column after column.
-
-    Counts may be small and belong to single people: the result stays inside.
-    """
-
-    releasable: ClassVar[bool] = False
-
-    findings: tuple[Finding, ...]
-    n_rows: int
-    n_columns: int
-    n_looked_at: int | None = None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns in which something was found."""
-        return tuple(dict.fromkeys(finding.column for finding in self.findings))
-
-    def of(self, identifier: str) -> tuple[Finding, ...]:
-        """The findings of one identifier."""
-        return tuple(finding for finding in self.findings if finding.identifier == identifier)
-
-
 def scan(
     table: Any, *, columns: Sequence[str] | None = None, sample: int | None = None, year: int | None = None
 ) -> Scan:
@@ -138,7 +78,8 @@ def scan(
         The columns to look at; None means all.
     sample
         Look at this many different values of a column at most, evenly spaced in the order of values, and count as if
-        the others weren't there; None looks at all. A few numbers among a million notes escape a sample.
+        the others weren't there; None looks at all. A few numbers among a million notes escape a sample, and so do
+        columns that give others away.
     year
         The year in which the data were collected, to tell who of those born in a year was over 89; None can tell only
         that nobody is over 89 today.
@@ -158,8 +99,11 @@ def scan(
     """
     frame = enter(table)
     names = list(frame.columns if columns is None else columns)
-    found = scan_counted({name: counted_cells(series(frame, name), sample) for name in names}, year=year)
-    return replace(found, n_rows=len(frame), n_looked_at=sample)
+    counted = {name: counted_cells(series(frame, name), sample) for name in names}
+    found = replace(scan_counted(counted, year=year), n_rows=len(frame), n_looked_at=sample)
+    if sample is not None or not found.findings:
+        return found
+    return with_side_doors(found, counted, rows_of(frame))
 
 
 def scan_counted(counted: Mapping[str, pl.DataFrame], *, year: int | None = None) -> Scan:
@@ -294,18 +238,6 @@ def _are_parts_of_dates(values: pl.Series) -> bool:
     return not values.dtype.is_numeric() or bool(values.is_between(0, 31).all())
 
 
-def _is_state_or_larger(values: pl.Series) -> bool:
-    """Whether all these places are states, divisions or regions of the census, or countries by their codes."""
-    return set(values.cast(pl.String).str.strip_chars().str.to_lowercase()) <= _LARGE
-
-
-_LARGE = frozenset(
-    name.lower()
-    for names in (STATES, STATE_NAMES, STATE_OF_FIPS, DIVISIONS, REGIONS, REGIONS.values())
-    for name in names
-) | {"north central", "us", "usa", "united states", "abroad", "foreign", "other", "unknown", "*"}
-
-
 def _finding(
     column: str,
     identifier: Identifier,
@@ -343,8 +275,8 @@ def _others(column: str, distinct: pl.DataFrame, n: int, year: int | None) -> li
         return _old(column, values, distinct["count"], n)
     if shows_years(column, values):
         return born_long_ago(column, distinct.with_columns(_first_years(values).alias("value")), year)
-    if n and PLACES_OF_ANY_SIZE & set(words_in(column)) and not _says_whether(values):
-        places = [] if _is_state_or_larger(values) else [_plain(column, "B", GEOGRAPHIC, n, n, by_name=True)]
+    if n and may_be_small_place(column) and not _says_whether(values):
+        places = [] if is_state_or_larger(values) else [_plain(column, "B", GEOGRAPHIC, n, n, by_name=True)]
         return [replace(place, by_values=False, judged=False) for place in places]
     codes = values.dtype == pl.String or values.dtype.is_integer()
     if codes and len(values) == n >= _FEWEST:

@@ -15,6 +15,7 @@ import polars as pl
 from shoal.coarsening import Coarsener
 from shoal.compliance import LimitedDataSet, SafeHarbor
 from shoal.compliance.safe_harbor import released_names
+from shoal.compliance.side_doors import Rows
 from shoal.conform import check_columns
 from shoal.engine import PERSON, ROWS, Engine, Relation
 from shoal.errors import ColumnError
@@ -55,7 +56,7 @@ def rewritten_on(engine: Engine, relation: Relation, schema: Schema, steps: Iter
 
 def _after(engine: Engine, now: RewrittenRelation, step: SafeHarbor | LimitedDataSet) -> RewrittenRelation:
     counted = counted_columns(engine, now.relation, released_names(now.schema, step.allow))
-    maps, held = step.apply_counted(now.schema, counted)
+    maps, held = step.apply_counted(now.schema, counted, _rows(engine, now, counted))
     columns = [written_column(now.schema[name], table["from"], table["to"]) for name, table in maps.items()]
     removed = {title: [*now.removed.get(title, ()), *names] for title, names in held.items()}
     return replace(
@@ -64,6 +65,17 @@ def _after(engine: Engine, now: RewrittenRelation, step: SafeHarbor | LimitedDat
         schema=now.schema.with_columns(columns),
         facts=(*now.facts, *step.facts),
         removed={**now.removed, **removed},
+    )
+
+
+def _rows(engine: Engine, now: RewrittenRelation, counted: Mapping[str, pl.DataFrame]) -> Rows:
+    """The rows as they are counted where side doors are looked for."""
+    relation, unit = now.relation, now.schema.unit
+    n = max((int(cells["count"].sum()) for cells in counted.values()), default=0)
+    return Rows(
+        n=n,
+        n_people=n if unit is None else engine.distinct(relation, [unit])[unit],
+        n_pairs=lambda one, other: engine.known(engine.count(relation, [one, other]), [])[ROWS],
     )
 
 

@@ -1,0 +1,82 @@
+"""Places whose size a name doesn't tell: states and larger ones by their values, and facilities by their names."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from shoal.coarsening.us_places import DIVISIONS, REGIONS, STATE_NAMES, STATE_OF_FIPS, STATES
+from shoal.compliance.identifiers import PLACES_OF_ANY_SIZE
+from shoal.schema.infer import words_in
+from shoal.schema.name_words import NUMBER
+
+__all__ = ["is_state_or_larger", "may_be_small_place"]
+
+
+def is_state_or_larger(values: pl.Series) -> bool:
+    """Whether all these places are states, divisions or regions of the census, or countries by their codes."""
+    return set(values.cast(pl.String).str.strip_chars().str.to_lowercase()) <= _LARGE
+
+
+_LARGE = frozenset(
+    name.lower()
+    for names in (STATES, STATE_NAMES, STATE_OF_FIPS, DIVISIONS, REGIONS, REGIONS.values())
+    for name in names
+) | {"north central", "us", "usa", "united states", "abroad", "foreign", "other", "unknown", "*"}
+
+
+def may_be_small_place(name: str) -> bool:
+    """Whether a column of this name may hold places smaller than a state: regions of any size, or facilities.
+
+    ``admitting_hospital`` and ``provider_id`` say which; ``time_in_hospital`` and ``provider_type`` don't.
+    """
+    words = words_in(name)
+    return bool(PLACES_OF_ANY_SIZE & set(words)) or _says_which_facility(words)
+
+
+def _says_which_facility(words: tuple[str, ...]) -> bool:
+    *parts, whole = words
+    if whole in _GLUED:
+        return True
+    at = max((i for i, word in enumerate(parts) if word in _FACILITIES), default=None)
+    if at is None or (at and parts[at - 1] in _MEASURED):
+        return False
+    return set(parts[at + 1 :]) <= _WHICH
+
+
+_FACILITIES = frozenset(
+    [
+        "hospital",
+        "hospitals",
+        "clinic",
+        "clinics",
+        "facility",
+        "facilities",
+        "provider",
+        "providers",
+        "institution",
+        "institutions",
+    ]
+)
+_WHICH = NUMBER | {"name", "names", "label"}
+_GLUED = frozenset(f"{facility}{which}" for facility in _FACILITIES for which in _WHICH)
+_MEASURED = frozenset(
+    [
+        "in",
+        "days",
+        "day",
+        "time",
+        "nights",
+        "hours",
+        "stay",
+        "stays",
+        "visits",
+        "per",
+        "since",
+        "before",
+        "after",
+        "n",
+        "num",
+        "nbr",
+        "no",
+    ]
+)
