@@ -25,6 +25,18 @@ def test_the_limit_decides_then_chance_then_what_was():
     assert verdict(value=None, limit=0.1) == "not measured"
 
 
+def test_an_interval_that_reaches_past_the_limit_is_not_called_good():
+    def verdict(**words):
+        return Reading(name="found", limit=0.05, **words).verdict
+
+    assert verdict(value=0.04, interval=(0.03, 0.05)) == "good"
+    assert verdict(value=0.04, interval=(0.02, 0.07)) == "watch"
+    assert verdict(value=0.06, interval=(0.04, 0.08)) == "bad"
+    assert verdict(value=0.04, interval=(0.02, 0.07), basis="proved") == "good"  # needs no measuring
+    assert verdict(value=0.08, interval=(0.04, 0.1), better="higher") == "watch"
+    assert verdict(value=0.08, interval=(0.06, 0.1), better="higher") == "good"
+
+
 def test_where_more_is_better():
     def verdict(**words):
         return Reading(name="kept", better="higher", slack=0.02, **words).verdict

@@ -4,7 +4,8 @@ A number alone says nothing: 3 % of people found is a success if it was 98 %, an
 1 % was promised. So every figure that a person is shown carries its yardsticks, and the verdict follows from them, by
 the first that there is:
 
-- a **limit** (proved, verified, or asked for): *good* within it, else *bad*;
+- a **limit** (proved, verified, or asked for): *good* within it, else *bad*; *watch* if the figure is within it and the
+  worse end of its interval isn't, unless the limit is proved and needs no measuring;
 - what **chance** gives (a blind guess, people outside the data, a fresh sample): *good* if no worse than that by more
   than a tenth, or by the slack of the figure (a tenth of a percent; of what a release keeps, two percent); otherwise
   *better* if it has come at least halfway from what it was before, else *watch*;
@@ -16,7 +17,7 @@ Without any of them there is no verdict, and nothing pretends to one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
 from shoal.record import Interval, Record
@@ -102,12 +103,20 @@ class Reading(Record):
         if self.value is None:
             return "not measured"
         if self.limit is not None:
-            return "good" if self._worse(self.limit) <= _ROUNDING else "bad"
+            return self._against_limit(self.limit)
         if self.chance is not None:
             return self._against_chance(self.value, self.chance)
         if self.before is not None:
             return "better" if self._worse(self.before) < -_ROUNDING else "watch"
         return "no yardstick"
+
+    def _against_limit(self, limit: float) -> Verdict:
+        if self._worse(limit) > _ROUNDING:
+            return "bad"
+        if self.interval is None or self.basis == "proved":
+            return "good"
+        end = replace(self, value=self.interval[self.better == "lower"])
+        return "watch" if end._worse(limit) > _ROUNDING else "good"
 
     def _against_chance(self, value: float, chance: float) -> Verdict:
         whole = 1 - chance if self.shows == "share" and self.better == "higher" else abs(chance)

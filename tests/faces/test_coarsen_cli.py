@@ -165,3 +165,23 @@ def test_where_the_screen_is_short_promises_stay_and_figures_give_way():
         lines = summary(release, True, most)
         assert len(lines) <= most
         assert sum(line.startswith(("verified", "proved")) for line in lines) == len(firm)
+
+
+def test_a_note_that_is_too_long_goes_on_in_the_next_line():
+    from types import SimpleNamespace
+
+    from shoal.cli.summary import _watch
+
+    notes = ("joined tables, 1 known event: at least 5 persons fit; 0.0% have fewer than 5, as was asked", "short")
+    release = SimpleNamespace(
+        model=None,
+        risk=SimpleNamespace(dependences=()),
+        notes=notes,
+        warnings=(),
+        claims=(),
+        recipe=SimpleNamespace(k=5),
+    )
+    lines = _watch(release, 3)
+    assert max(map(len, lines)) <= 80
+    assert " ".join(" ".join(lines).split()) == f"note {notes[0]} note short"
+    assert _watch(release, 2) == ["watch     2 points in the report"]

@@ -615,6 +615,7 @@ def test_two_tabs_on_one_job_and_cancel(at, controller, survey, monkeypatch, scr
     for page in pages:
         page.get_by_role("heading", name="Cancelled").wait_for()
         wait_for(page, "Nothing was written")
+    assert pages[0].get_by_role("button", name="Run again").is_enabled()
     assert serious(pages[0]) == []
     ended.set()  # it comes too late
     controller.jobs._children[job].wait()

@@ -11,7 +11,7 @@ import pytest
 import shoal
 from shoal.errors import FileError, GuaranteeError, InputError, ParameterError
 from shoal.release.minisign import new_key
-from shoal.report.decision import Decision, with_decision
+from shoal.report.decision import Decision, decision, with_decision
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +132,10 @@ class TestPage:
         with pytest.raises(InputError, match="a place for the decision"):
             with_decision("<html></html>", None)
 
+    def test_sections_that_are_filled_in_do_not_say_that_they_are_to_be(self):
+        assert "Decision: to be filled in</caption>" in decision()
+        assert "to be filled in</caption>" not in decision(Decision(decision="yes", by="R. Roe"))
+
     def test_what_looks_like_a_marker_in_a_decision_is_only_text(self, there):
         evil = "<!--expiry:begin--><!--decision:end-->"
         shoal.sign(there / "out", key=there / "publisher.key", decision=evil)
@@ -230,7 +234,7 @@ class TestEarlierVersions:
 def test_verification_is_json_able(there):
     words = json.loads(json.dumps(shoal.verify(there / "out").to_dict()))
     assert words["exit_code"] == 5
-    assert {"name", "holds", "standing", "detail"} == set(words["checks"][0])
+    assert {"name", "holds", "standing", "detail", "rule", "preset"} == set(words["checks"][0])
 
 
 def test_notes_added_after_the_run_are_kept(tmp_path):

@@ -31,3 +31,10 @@ def test_blank_cells_are_not_held_to_the_accepted_risk():
 def test_a_share_of_all_people_says_so_where_some_were_left_out():
     assert "of all people, those left out among them" in str(tiles(RESULT, view(out=90), ACCEPTED))
     assert "left out" not in str(tiles(RESULT, view(), ACCEPTED))
+
+
+def test_a_sampled_figure_whose_interval_passes_the_limit_is_watched():
+    sampled = Reading(name="found by nearest match", first=True, value=0.04, interval=(0.02, 0.07), chance=0.01)
+    seen = {**view(), "risk": [sampled.to_dict()], "watch": []}
+    assert "95% interval reaches above the accepted 5%" in str(tiles(RESULT, seen, ACCEPTED))
+    assert "4%, with a 95% interval to 7%; the limit is 5%" in str(to_watch(seen, ACCEPTED))

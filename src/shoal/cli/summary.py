@@ -7,7 +7,9 @@ measure come with ``--verbose`` and are in the report.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from shoal.claim import Claim
@@ -167,8 +169,15 @@ def _watch(release: Release, most: int) -> list[str]:
     notes = [f"note      {text}" for text in release.notes if text not in release.warnings]
     weak = weak_bound(release.claims, release.recipe.k)
     said = [*([f"watch     {weak}"] if weak else []), *tied, *notes]
-    if len(said) <= most:
-        return said
-    shown = said[: max(0, most - 1)]
-    more = f"          and {len(said) - len(shown)} more" if shown else f"watch     {len(said)} points"
+    lines = [_wrapped(text) for text in said]
+    if sum(map(len, lines)) <= most:
+        return [line for each in lines for line in each]
+    ends = [n for n in accumulate(map(len, lines)) if n < most]
+    shown = [line for each in lines[: len(ends)] for line in each]
+    more = f"          and {len(said) - len(ends)} more" if ends else f"watch     {len(said)} points"
     return [*shown, f"{more} in the report"][:most]
+
+
+def _wrapped(text: str) -> list[str]:
+    """A point in lines that fit, the later ones indented."""
+    return wrap(text, WIDE, subsequent_indent=" " * 10, break_on_hyphens=False)

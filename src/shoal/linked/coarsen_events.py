@@ -106,7 +106,7 @@ class CoarsenEvents(EventMethod):
         if not open_:
             raise GuaranteeError(
                 type(self).__name__,
-                f"can't reach k = {self.k} for {self.m} known events within the tolerated suppression",
+                f"can't reach k = {self.k} for m = {self.m} within the tolerated suppression",
                 got=f"{lost:.1%} of event rows to be left out",
                 hint="Lower k or m, allow more suppression, or let within be everybody.",
             )
@@ -235,6 +235,7 @@ def _others(collection: Collection) -> tuple[str, ...]:
 def joint_claim(k: int, m: int, *, with_quasi: bool, others: Sequence[str] = ()) -> Claim:
     """Every m events are had by k persons; `others` are columns with pseudonyms of third parties."""
     also = " with the same quasi-identifiers" if with_quasi else ""
+    events = "1 event" if m == 1 else f"{m} events"
     return Claim(
         kind="(k, k^m)-anonymity" if with_quasi else "k^m-anonymity",
         value=k,
@@ -243,11 +244,11 @@ def joint_claim(k: int, m: int, *, with_quasi: bool, others: Sequence[str] = ())
         basis="verified",
         unit="persons",
         statement=(
-            f"Whoever knows up to {m} events of a person{' and the quasi-identifiers' if with_quasi else ''} finds at "
-            f"least {k} persons{also} who have these events."
+            f"Whoever knows up to {events} of a person{' and the quasi-identifiers' if with_quasi else ''} finds at "
+            f"least {k} persons{also} who have {'it' if m == 1 else 'these events'}."
         ),
         assumptions=(
-            f"The intruder knows at most {m} events, and of an event the columns of the roles quasi and time, as "
+            f"The intruder knows at most {events}, and of an event the columns of the roles quasi and time, as "
             "released.",
             *(
                 [f"Whose pseudonyms stand in {', '.join(others)} is not known; what they give away is measured inside."]

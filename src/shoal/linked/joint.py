@@ -123,7 +123,7 @@ class JointRisk(Record):
         found = [known for known in self.by_events if known.k is not None]
         events = tuple(
             Fact(
-                says=f"joined tables, {_COUNTED[known.knows]}: at least {{k}} persons fit; {{share:.1%}} have fewer "
+                says=f"joined tables, {_counted(known)}: at least {{k}} persons fit; {{share:.1%}} have fewer "
                 "than {n}",
                 values={"events": known.events, "k": known.k, "share": known.below_share, "n": self.k_required},
                 counts="persons",
@@ -131,6 +131,11 @@ class JointRisk(Record):
             for known in found
         )
         return (*events, *(one.fact for one in self.third_parties))
+
+
+def _counted(known: Known) -> str:
+    one = known.knows == "events" and known.events == "1"
+    return "{events} known event" if one else _COUNTED[known.knows]
 
 
 def assess_collection(

@@ -223,7 +223,8 @@ class _Seen:
             return None
         k = self._linked.k(known, with_quasi=with_quasi, quasi=_schema(self.words))
         return Recount(
-            holds=k >= claim["value"], detail=f"tables joined: {k} persons fit {known} known events at least"
+            holds=k >= claim["value"],
+            detail=f"tables joined: {k} persons fit {known} known event{'' if known == 1 else 's'} at least",
         )
 
     def _parts(self) -> tuple[Parts | None, Check | None]:

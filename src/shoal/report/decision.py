@@ -150,7 +150,7 @@ def _lines(caption: str, names: Sequence[str], filled: Mapping[str, str | None])
     """A table of lines to write on, some of them filled in."""
     return tag(
         "table",
-        tag("caption", f"{caption}: to be filled in", class_="heard"),
+        tag("caption", caption if any(filled.values()) else f"{caption}: to be filled in", class_="heard"),
         tag("tbody", *(_line(name, filled.get(name)) for name in names)),
         class_="sign",
     )

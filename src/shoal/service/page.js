@@ -209,6 +209,8 @@ const budgetPart = (card, accounts) => {
     ...rows.map(account => accountPart(card, account)));
 };
 
+const grouped = amount => String(amount).replace(/^\d+/, whole => BigInt(whole).toLocaleString('en'));  // 100,000.5
+
 const accountPart = (card, account) => {
   const available = account.left_for_answers ?? account.left;  // of a data set a part may be reserved for answers
   const [left, limit, price] = [available, account.limit, card.epsilon_per_query].map(units);
@@ -217,14 +219,14 @@ const accountPart = (card, account) => {
   const filled = make('span', {});
   filled.style.width = (limit ? Number(left * 1000n / limit) / 10 : 0) + '%';
   const more = cost ? left / cost : 0n;
-  const enough = !cost ? '' : more ? ': enough for ' + more + ' more new ' + (more === 1n ? 'question' : 'questions') + ' to this model'
+  const enough = !cost ? '' : more ? ': enough for ' + more.toLocaleString('en') + ' more new ' + (more === 1n ? 'question' : 'questions') + ' to this model'
     : ': not enough for a new question to this model';
   const name = account.kind === 'client' ? HOLDERS.client + ' (' + account.name + ')' : HOLDERS[account.kind];
   return make('div', { class: 'account', 'data-account': account.kind },
     make('strong', {}, name),
     make('div', { class: 'bar thin', 'aria-hidden': 'true' }, filled),
-    make('span', { class: 'soft' }, symbol + available + ' of ' + account.limit + ' left' + enough + '. Spent ' + symbol + account.spent
-      + (account.reserved === '0' ? '' : ', reserved for answers ' + symbol + account.reserved) + '.'));
+    make('span', { class: 'soft' }, symbol + grouped(available) + ' of ' + grouped(account.limit) + ' left' + enough + '. Spent '
+      + symbol + grouped(account.spent) + (account.reserved === '0' ? '' : ', reserved for answers ' + symbol + grouped(account.reserved)) + '.'));
 };
 
 const alarm = problem => make('div', { class: 'problem' },
@@ -248,6 +250,7 @@ const service = key => async (path, body) => {
   catch { throw { title: 'The service does not answer', detail: 'Is it running? Sent again, a question is never charged twice.' }; }
   try { words = await reply.json(); }
   catch { throw { title: 'The service did not answer in its own words', detail: 'Something between here and there replied with ' + reply.status + '.' }; }
+  if (reply.status === 401) throw { ...words, detail: 'It is missing, mistyped or revoked. Enter the whole line that you were given.' };
   if (!reply.ok) throw words;
   return words;
 };

@@ -136,7 +136,7 @@ def _cell_facts(n: int) -> tuple[Fact, ...]:
         "grouped and masked cell by cell: no group lies in two cells, no value left its cell, "
         "and no second pass mended the groups at the seams"
     )
-    return (Fact(says="{n} cells", values={"n": n}, counts="groups"), Fact(says=seams, outside=True))
+    return (Fact(says="number of cells: {n}", values={"n": n}, counts="groups"), Fact(says=seams, outside=True))
 
 
 def class_sizes(engine: Engine, relation: Relation, by: Sequence[str], unit: str | None) -> tuple[int, int]:

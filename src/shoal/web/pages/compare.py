@@ -177,20 +177,22 @@ class ComparePage(SessionPage):
         ]
         if not runs:
             return None
-        rows = [self._run(job, several=len(runs) > 1) for job in runs]
+        picked = dict(zip("ba", (job.id for job in runs), strict=False)) | self.query
+        rows = [self._run(job, picked if len(runs) > 1 else {}) for job in runs]
         head = ["run", "rows", "found by the strongest attack", "kept", "", "compare" if len(runs) > 1 else ""]
         table = rows_table("Your runs", head, rows, numeric=[1, 2, 3], quiet=True)
         by_id = {job.id: job for job in runs}
         both = [by_id[self.query[side]] for side in ("a", "b") if self.query.get(side) in by_id]
         return join([tag("h2", "Your runs"), tag("form", table, _differ(len(runs)), method="get"), _difference(both)])
 
-    def _run(self, job: Job, *, several: bool) -> list[Child]:
+    def _run(self, job: Job, picked: Mapping[str, str]) -> list[Child]:
+        """A run, with a choice beside it where there are others: first the last one as b, the one before it as a."""
         view = (job.result or {})["view"]
         link = tag("a", title_of(job), href=f"/b/{self.session}/result/{job.id}")
         boxes = [
             tag(
                 "label",
-                tag("input", type="radio", name=side, value=job.id, checked=self.query.get(side, "") == job.id),
+                tag("input", type="radio", name=side, value=job.id, checked=picked.get(side) == job.id),
                 f" {side}",
             )
             for side in ("a", "b")
@@ -200,9 +202,9 @@ class ComparePage(SessionPage):
             link,
             f"{view['lost']['out']:,}",
             percent(view["found"]),
-            percent(view["use"][0]["value"]),
+            join([percent(view["use"][0]["value"]), tag("span", view["use"][0]["name"], class_="type")]),
             "written" if written else "",
-            tag("span", *boxes, class_="sides") if several else "",
+            tag("span", *boxes, class_="sides") if picked else "",
         ]
 
     # What a person does
@@ -329,12 +331,13 @@ def _difference(both: list[Job]) -> Html | None:
             other = second.get(one["name"])
             say = percent if one["shows"] == "share" else number
             rows.append([one["name"], say(one["value"]), say(other["value"]) if other else ABSENT, _moved(one, other)])
-    recipes = [f"{side}: {title_of(job)}" for side, job in zip("ab", both, strict=True)]
+    which = "; ".join(f"{side}: {title_of(job)}" for side, job in zip("ab", both, strict=True))
     return join(
         [
             tag("h3", "Difference"),
+            tag("p", which, class_="note"),
             rows_table(
-                "Difference of two runs", ["measure", *recipes, "from a to b"], rows, numeric=[1, 2, 3], quiet=True
+                "Difference of two runs", ["measure", "a", "b", "from a to b"], rows, numeric=[1, 2, 3], quiet=True
             ),
         ]
     )
@@ -347,7 +350,7 @@ def _moved(one: Mapping[str, Any], other: Mapping[str, Any] | None) -> Child:
     change = other["value"] - one["value"]
     if abs(change) < 5e-5:
         return "the same"
-    say = percent if one["shows"] == "share" else number
+    size = f"{number(100 * abs(change))} points" if one["shows"] == "share" else number(abs(change))
     good = (change < 0) == (one["better"] == "lower")
-    words = f"{'+' if change > 0 else '−'}{say(abs(change))}, {'better' if good else 'worse'}"
+    words = f"{'+' if change > 0 else '−'}{size}, {'better' if good else 'worse'}"
     return tag("span", words, class_=f"verdict {'good' if good else 'bad'}")

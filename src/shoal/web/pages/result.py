@@ -114,6 +114,7 @@ class ResultPage(SessionPage):
                 tag("p", "Nothing was written.", class_="note"),
                 tag(
                     "div",
+                    *_again(job),
                     tag("a", "Change the method", href=f"/b/{self.session}/method", class_="button main"),
                     tag("a", "Change the columns", href=self._cure(job.error), class_="button"),
                     class_="actions",
@@ -276,6 +277,13 @@ def _drawn_evidence(result: Mapping[str, Any]) -> Html:
     view = result["view"]
     columns = None if result["synthetic"] else each_column(view["columns"])  # there they are the first picture
     return join([columns, rows_beside(view["rows"]), _notes(result["notes"])])
+
+
+def _again(job: Job) -> list[Html]:
+    """What was cancelled can be run as it is."""
+    if job.state != "cancelled":
+        return []
+    return [tag("button", "Run again", type="button", data_do="run", data_once=True)]
 
 
 def _running(job: Job) -> Html:

@@ -39,7 +39,7 @@ def _drawn_tile(view: Mapping[str, Any]) -> Html:
 
 def _risk_tile(view: Mapping[str, Any], limit: float) -> Html:
     first = held_to(view["risk"][0], limit)
-    verdict = {"good": "within", "bad": "above"}.get(first.verdict)
+    verdict = {"good": "within", "watch": "95% interval reaches above", "bad": "above"}.get(first.verdict)
     words = f"{verdict} the accepted {percent(first.limit)}" if verdict and first.limit is not None else ""
     before = "" if first.before is None else f"{percent(first.before)} before; "
     some = view["lost"]["out"] < view["lost"]["used"]
@@ -202,6 +202,9 @@ def _alarm(one: Reading, *, once: bool) -> Html:
     """A reading which misses its limit, or is clearly worse than its yardstick; what it means is said `once`."""
     if one.verdict == "bad" and one.limit is not None:
         beside = f", the limit is {_said(one, one.limit)}"
+    elif one.limit is not None and one.interval is not None:
+        end = _said(one, one.interval[one.better == "lower"])
+        beside = f", with a 95% interval to {end}; the limit is {_said(one, one.limit)}"
     else:
         beside = "" if one.chance is None else f"; {one.against}: {_said(one, one.chance)}"
     meaning = tag("span", one.meaning, class_="note") if once else None
