@@ -12,7 +12,7 @@ INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint cons
 	(echo "constraints.txt can't be met here: taking the newest versions" && $(BIN)/uv pip install --quiet --python $(BIN)/python $(1))
 APT := (apt-get update -qq >/dev/null 2>&1 || true) && apt-get install -y -qq
 
-.PHONY: demo test test-full test-spark test-r test-matrix test-newest check kernels postgres chromium minisign nginx bench bench-all docs dist sbom \
+.PHONY: demo test test-full test-spark test-r test-matrix test-newest check kernels collected postgres chromium minisign nginx bench bench-all docs dist sbom \
 	changelog constraints coverage mutants types clean help
 
 help:
@@ -40,7 +40,7 @@ demo: $(STAMP)
 	$(BIN)/shoal demo --out demo-release --overwrite
 
 test: postgres chromium minisign nginx
-	$(MAKE) --jobs 2 check kernels
+	$(MAKE) --jobs 3 check kernels collected
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder tests
 
 test-full:
@@ -89,6 +89,10 @@ check: $(STAMP)
 # Compiled once, while the other core checks types; the tests would each compile them anew.
 kernels: $(STAMP)
 	$(BIN)/python tests/kernels.py
+
+# The tests' own bytecode, once: each worker would rewrite and compile all of them.
+collected: $(STAMP)
+	$(BIN)/pytest --collect-only -qq tests >/dev/null
 
 # In an environment of its own: peers ask for older packages than the tests.
 bench: $(STAMP)

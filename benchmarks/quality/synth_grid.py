@@ -2,21 +2,22 @@
 
     pip install "mbi>=2.0.0"
     python benchmarks/quality/synth_grid.py table.csv another.csv.gz [--records 500 --records 4000] [--epsilon 1]
-        [--runs 3] [--columns 14] [--without aim] [--pure] [--wide] [--out runs.jsonl]
+        [--runs 3] [--columns 14] [--without aim] [--pure] [--wide] [--limit 600] [--out runs.jsonl]
     python benchmarks/quality/synth_grid.py --print runs.jsonl
 
 Mean total variation over all pairs of columns, and over a sample of 60 triples, of as many rows as records; δ = 1e-9.
 Tables are coded by synth_tables.py; --wide adds a simulated one of 50 columns. MST and AIM are written from their
 descriptions (synth_peers.py, synth_aim.py); MST is fitted here by the same mirror descent as AIM, as mbi compiles for a
-minute otherwise. Every run is a line of the file --out, so that a grid can be stopped and taken up again; --print makes
-of them the table of the docs. Intervals are those of Student's t at 95 % for the difference of the means of PeGS and of
-the better peer (Welch).
+minute otherwise. Every run is a line of the file --out, so that a grid can be stopped and taken up again; a run that
+passes --limit CPU seconds is stopped and counted as not finished. --print makes of them the table of the docs.
+Intervals are those of Student's t at 95 % for the difference of the means of PeGS and of the better peer (Welch).
 """
 
 import argparse
 import itertools
 import json
 import math
+import signal
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -97,6 +98,22 @@ def one_run(X, sizes, epsilon, method, seed):
     return {"pairs": variation(X, Y, sizes, pairs), "triples": variation(X, Y, sizes, triples), "cpu": cpu}
 
 
+def limited_run(limit, *asked):
+    """`one_run`, or only its limit if it took more CPU seconds."""
+
+    def stop(*_):
+        raise TimeoutError
+
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, limit)
+    try:
+        return one_run(*asked)
+    except TimeoutError:
+        return {"stopped": limit}
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
 def run_grid(given, tables):
     """Run what the file does not have yet, all cells once before any a second time."""
     done = {tuple(line[key] for key in KEYS) for line in _lines(given.out)}
@@ -114,7 +131,7 @@ def run_grid(given, tables):
             continue
         done.add(tuple(cell[key] for key in KEYS))
         with given.out.open("a") as file:
-            file.write(json.dumps(cell | one_run(X, sizes, epsilon, method, seed)) + "\n")
+            file.write(json.dumps(cell | limited_run(given.limit, X, sizes, epsilon, method, seed)) + "\n")
 
 
 KEYS = ("table", "n", "M", "epsilon", "method", "seed")
@@ -127,7 +144,8 @@ def _lines(path):
 def print_grid(path):
     """The table of the docs, and in how many cells PeGS is lowest, by pairs and by triples."""
     cells = defaultdict(lambda: defaultdict(list))
-    for line in _lines(path):
+    lines = _lines(path)
+    for line in (line for line in lines if "stopped" not in line):
         cells[line["table"], line["n"], line["M"], line["epsilon"]][line["method"]].append(line)
     verdicts = {"pairs": [], "triples": []}
     rows = defaultdict(dict)
@@ -147,6 +165,9 @@ def print_grid(path):
         clear = sum(gap > half for _, gap, half in found)
         print(f"{what}: lowest in {len(found) - len(behind)} of {len(found)}; behind: {'; '.join(behind) or 'none'}")
         print(f"  clearly behind {clear}, clearly ahead {sum(-gap > half for _, gap, half in found)}")
+    for line in (line for line in lines if "stopped" in line):
+        where = f"{line['table']} {line['n']:,} × {line['M']}, ε = {line['epsilon']:g}, run {line['seed']}"
+        print(f"{line['method']} not finished within {line['stopped']:g} CPU s: {where}")
     for method in METHODS:
         cpu = [line["cpu"] for by in cells.values() for line in by.get(method, [])]
         if cpu:
@@ -187,6 +208,7 @@ def main():
     ask.add_argument("--without", action="append", default=[], choices=list(METHODS))
     ask.add_argument("--pure", action="store_true", help="pure ε too")
     ask.add_argument("--wide", action="store_true", help="a simulated table of 50 columns too")
+    ask.add_argument("--limit", type=float, default=1e6, help="CPU seconds of a run")
     ask.add_argument("--out", type=Path, default=Path("synth_grid.jsonl"))
     ask.add_argument("--print", type=Path, dest="shown")
     given = ask.parse_args()

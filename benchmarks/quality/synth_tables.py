@@ -26,7 +26,7 @@ def read_tables(paths, columns=14):
     return out
 
 
-def wide_table(n=20_000, columns=50, seed=5):
+def wide_table(n=30_000, columns=50, seed=5):
     """A simulated table: columns of 2 to 12 levels, each tied to one or two of six latent traits."""
     rng = np.random.default_rng(seed)
     traits = rng.standard_normal((n, 6))

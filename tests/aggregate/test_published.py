@@ -72,7 +72,7 @@ def test_bad_input(words, match):
 
 def test_mean_or_total():
     for words in ({}, {"mean": [1, 2, 3], "total": [1, 2, 3]}):
-        with pytest.raises(ParameterError, match="either mean or total"):
+        with pytest.raises(ParameterError, match="one of mean, total and median"):
             values(by=BY, **words)
 
 

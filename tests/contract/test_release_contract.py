@@ -34,6 +34,7 @@ def plain(table):
     return enter(table).to_polars()
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("grouper", "mask"), PAIRS)
 def test_release_on_every_frame(make_frame, people, people_schema, grouper, mask):
     table = make_frame(people)

@@ -490,6 +490,7 @@ def test_codes_for_an_absence_stay_apart_from_numbers(visits, tmp_path, engine, 
     assert out.drop_nulls().sort().to_list() == table["income"].drop_nulls().sort().to_list()
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("kind", ["numeric", None])
 @pytest.mark.parametrize("method", ["mask", "mondrian", "suppress", "generalize"])
 def test_codes_that_are_texts_are_written_as_they_came(visits, tmp_path, engine, kind, method):

@@ -56,6 +56,7 @@ def run(engine, table, tmp_path, schema, method, name="out"):
     return coarsen_files(engine, inputs, schema, method, tmp_path / name, seed=3, key="3c" * 32, plan=PLAN)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("method", list(METHODS))
 @pytest.mark.parametrize("asked", list(ASKED))
 def test_every_class_of_the_release_is_mixed_enough(engine, table, tmp_path, method, asked):

@@ -21,6 +21,7 @@ def folder(tmp_path_factory):
         table.group_by(name).agg(
             avg_charge=pl.col("charge").mean(),
             sum_charge=pl.col("charge").sum(),
+            mid_charge=pl.col("charge").median(),
             people=pl.len(),
             weighted=(pl.col("charge") * pl.col("w")).sum() / pl.col("w").sum(),
         ).write_csv(place / f"{name}.csv")
@@ -57,6 +58,17 @@ def test_values_are_written_with_the_published_means(folder, tmp_path):
     assert written.drop("avg_charge").equals(pl.read_csv(folder / "people.csv"))
     assert isinstance(call(folder, *COUNTY, "--out", out).exception, FileError)
     assert call(folder, *COUNTY, "--out", out, "--overwrite").exit_code == 0
+
+
+def test_medians(folder, tmp_path):
+    out = tmp_path / "values.csv"
+    words = ("--aggregate", "county.csv", "--by", "county", "--value", "mid_charge", "-x", "days", "--median")
+    result = call(folder, *words, "--out", out)
+    assert result.exit_code == 0, result.output
+    assert "their means are not known" in " ".join(result.output.split())
+    found = pl.read_csv(out).group_by("county").agg(pl.col("mid_charge").median()).sort("county")["mid_charge"]
+    np.testing.assert_allclose(found, pl.read_csv(folder / "county.csv").sort("county")["mid_charge"], rtol=1e-8)
+    assert isinstance(call(folder, *words, "--total").exception, ParameterError)
 
 
 def test_stacked_sets_totals_weights_and_json(folder, tmp_path):

@@ -604,6 +604,14 @@ def test_user_missing_values_of_spss_come_in_where_the_schema_speaks_of_them(tmp
     assert read_table(tmp_path / "people.sav")["income"].to_list() == [100, None, None, None]
 
 
+@pytest.mark.parametrize("codes", [(), None, ["rent"]])
+def test_column_of_spss_with_user_missing_values_may_be_empty(tmp_path, codes):
+    """A column that a release suppressed in every row still declares its codes; reading the file back failed."""
+    table = pl.DataFrame({"income": [1.0, 2.0], "rent": pl.Series([None, None], dtype=pl.Float64)})
+    write_table(table, tmp_path / "people.sav", labels=Labels(missing={"rent": (-8,)}))
+    assert read_source(tmp_path / "people.sav", codes=codes).frame["rent"].to_list() == [None, None]
+
+
 @pytest.mark.parametrize("ending", ["dta", "xpt"])
 @pytest.mark.parametrize("long_name", ["income", "income_of_the_household"])
 def test_marks_of_stata_and_sas_come_in_as_such_and_go_out_as_such(tmp_path, ending, long_name):

@@ -93,6 +93,13 @@ def test_missing_cells_that_are_noise_vanish():
     assert total == pytest.approx(1000, abs=60)
 
 
+def test_a_missing_cell_of_noise_never_takes_all_of_a_column():
+    tables = NoisyTables(one=(np.array([-90, -50, 200]),), one_variance=100.0**2)
+    shares, _ = tables.margins([2])
+    assert shares[0][2] == 0
+    assert shares[0].sum() == pytest.approx(1)
+
+
 def test_the_missing_cell_is_not_that_of_a_reason():
     """Cells: two bins, missing, a reason. A rare reason stays, whatever becomes of the missing cell."""
     tables = NoisyTables(one=(np.array([500, 480, 9, 12]), np.array([490, 400, 60, 12])), one_variance=10.0**2)

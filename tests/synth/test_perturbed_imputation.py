@@ -2,7 +2,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal import GuaranteeError, ParameterError, Schema
+from shoal import ColumnError, GuaranteeError, ParameterError, Schema
 from shoal.datasets import health_survey
 from shoal.dp import Budget
 from shoal.synth import MarginalBootstrap, MultipleImputation, PerturbedImputation, combine
@@ -37,6 +37,15 @@ def test_perturbed_imputation_is_priced_by_row():
     with pytest.raises(GuaranteeError):
         model.save("never.json")
     assert PerturbedImputation(epsilon=2.0).price(5).per_data_set == Budget(epsilon=10)
+
+
+def test_rows_have_no_gap_that_no_record_has():
+    rows = PerturbedImputation(epsilon=1.0, fit_rows=50).fit(SURVEY, SCHEMA).sample(300)
+    assert sum(rows.null_count().row(0)) == 0
+    gap = SURVEY.with_columns(income=pl.when(pl.col("income") == 0).then(None).otherwise("income"))
+    with pytest.raises(ColumnError, match="column 'income': has missing values .* missing='level'"):
+        PerturbedImputation().fit(gap, SCHEMA)
+    assert PerturbedImputation(missing="level", fit_rows=50).fit(gap, SCHEMA).sample(300)["income"].null_count() > 0
 
 
 @pytest.mark.parametrize("delta", [None, 1e-6])

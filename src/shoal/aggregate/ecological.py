@@ -366,7 +366,7 @@ def held_out_error(
     log: bool = False,
     seed: int = 0,
 ) -> float:
-    """How far a method that sees all sets but the last is from the last set's means (root mean square by group size).
+    """How far a method that sees all sets but the last is from the last set's means or medians (root mean square).
 
     This can choose between methods, as differences of a crossing set inside the first groups show the slope that is
     wanted; leaving groups of the same set out can't.
@@ -375,7 +375,7 @@ def held_out_error(
         raise ParameterError("held_out_error", "aggregates must hold two sets or more", got=f"{len(aggregates)}")
     found = method.reconstruct(X, aggregates[:-1], weights=weights, log=log, seed=seed)
     problem = pose(covariates(X), [aggregates[-1]], weights)
-    gap = problem.means(found.values) - problem.known
+    gap = problem.centres(problem.sets[0], found.values) - problem.known
     return float(np.sqrt(np.average(gap**2, weights=problem.mass)))
 
 

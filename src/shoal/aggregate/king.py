@@ -230,6 +230,8 @@ def _two_groups(problem: Problem, low: float, high: float, owner: str) -> tuple[
             got=f"{len(problem.sets)} set(s), {problem.m} covariate(s), {len(values)} values",
             hint="Choose one covariate, and cut it in two; for others use EcologicalRegression.",
         )
+    if problem.log:
+        raise ParameterError(owner, "needs means as they are", got="medians" if problem.median else "log=True")
     s = (problem.known - low) / (high - low)
     outside = int(((s < -_ROOM) | (s > 1 + _ROOM)).sum())
     if outside:

@@ -72,7 +72,7 @@ class Problem:
 
     `s` holds all sets' means one after the other, centred by `centre` and divided by `scale`: y's level and a guess of
     its spread, both from the known means. `weights` have mean 1, or are None. With `log` the sets' means are
-    logarithms.
+    logarithms; with `median` (and then `log`) these are of published medians.
     """
 
     X: FloatArray
@@ -88,6 +88,7 @@ class Problem:
     B: FloatArray
     spectrum: Spectrum
     log: bool
+    median: bool = False
 
     @property
     def n(self) -> int:
@@ -118,6 +119,10 @@ class Problem:
     def means(self, values: FloatArray) -> FloatArray:
         """A values: the group means, set after set."""
         return np.concatenate([_means(groups, values, self.weights) for groups in self.sets])
+
+    def centres(self, groups: Groups, values: FloatArray) -> FloatArray:
+        """What was published about the groups of one set, of these values: their means or medians."""
+        return (_medians if self.median else _means)(groups, values, self.weights)
 
     def spread(self, nu: FloatArray) -> FloatArray:
         """D⁻¹Aᵀ ν: each row's offsets added up."""
@@ -160,11 +165,15 @@ def pose(X: Covariates, aggregates: Sequence[Aggregate], weights: Any = None, *,
         raise ParameterError("aggregates", "must hold at least one Aggregate")
     n = len(X.matrix)
     w = None if weights is None else _weights(weights, n)
-    sets = tuple(_logged(resolve(a, n, w), log) for a in aggregates)
+    sets = tuple(resolve(a, n, w) for a in aggregates)
+    medians = [a.median is not None for a in aggregates]
+    if any(medians) and not all(medians):
+        raise ParameterError("aggregates", "must be medians in every set, or in none")
+    sets = tuple(_logged(groups, log or any(medians)) for groups in sets)
     if w is not None:
         w, factor = w * (n / w.sum()), n / w.sum()
         sets = tuple(replace(groups, mass=groups.mass * factor) for groups in sets)
-    return _summed(X, sets, w, log)
+    return replace(_summed(X, sets, w, log or any(medians)), median=any(medians))
 
 
 def _summed(X: Covariates, sets: tuple[Groups, ...], w: FloatArray | None, log: bool) -> Problem:
@@ -207,7 +216,7 @@ def _logged(groups: Groups, log: bool) -> Groups:
     if (groups.s <= 0).any():
         raise InputError(
             f"aggregate '{groups.name}'",
-            "must have means greater than 0 for the logarithm",
+            "must have means or medians greater than 0 for the logarithm",
             got=f"{int((groups.s <= 0).sum())} at 0 or below",
         )
     return replace(groups, s=np.log(groups.s))
@@ -236,6 +245,18 @@ def _moments(X: FloatArray, w: FloatArray | None) -> tuple[FloatArray, FloatArra
 def _means(groups: Groups, values: FloatArray, w: FloatArray | None) -> FloatArray:
     weighted = values if w is None else w * values
     out: FloatArray = np.bincount(groups.labels, weighted, minlength=groups.p) / groups.mass
+    return out
+
+
+def _medians(groups: Groups, values: FloatArray, w: FloatArray | None) -> FloatArray:
+    """The (weighted) median of each group: the middle of the two values that halve it."""
+    order = np.lexsort((values, groups.labels))
+    mass = np.cumsum(np.ones(len(values)) if w is None else w[order])
+    last = np.cumsum(groups.sizes) - 1
+    before = np.concatenate([[0.0], mass[last[:-1]]])
+    half = (before + mass[last]) / 2
+    low, high = (np.minimum(np.searchsorted(mass, half, side), last) for side in ("left", "right"))
+    out: FloatArray = (values[order[low]] + values[order[high]]) / 2
     return out
 
 

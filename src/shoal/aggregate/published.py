@@ -1,6 +1,6 @@
 """Published aggregates: who belongs to which group, and what was published about the group.
 
-An `Aggregate` is one set of groups (the counties, say) with the mean, or total, of the wanted variable in each.
+An `Aggregate` is one set of groups (the counties, say) with the mean, total or median of the wanted variable in each.
 Several of them are stacked: county, hospital and ZIP at once. `resolve` holds it to the rows at hand: every row has a
 group, every group an aggregate and at least one row, and counts, where published, agree with the rows.
 
@@ -39,7 +39,7 @@ __all__ = ["Aggregate", "Groups", "NoiseAdvice", "noise_for_means", "resolve"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate:
-    """One set of groups with a published mean, or total, for each.
+    """One set of groups with a published mean, total or median for each.
 
     Parameters
     ----------
@@ -50,10 +50,14 @@ class Aggregate:
         are the labels in sorted order, so that for numbers 0..p−1 ``mean[g]`` belongs to group g.
     total
         The total of each group in the place of its mean, in the same forms.
+    median
+        The median of each group in the place of its mean, in the same forms, greater than 0. Logarithms are fitted as
+        if they were means of logarithms (true where the variable is about symmetric inside groups on that scale), and
+        values are scaled group by group so that their medians are the published ones.
     count
         Published size of each group, in the same forms. It must agree with the rows; a total is divided by it.
     groups
-        The names of the groups in the order of `mean`, `total` and `count`.
+        The names of the groups in the order of `mean`, `total`, `median` and `count`.
     name
         What the set is called in warnings, such as "county".
 
@@ -73,6 +77,7 @@ class Aggregate:
     by: Any
     mean: Any = None
     total: Any = None
+    median: Any = None
     count: Any = None
     groups: Any = None
     name: str = "groups"
@@ -104,6 +109,7 @@ class Aggregate:
         key: str | None = None,
         count: str | None = None,
         total: bool = False,
+        median: bool = False,
     ) -> Aggregate:
         """Join a published table of aggregates to individual rows.
 
@@ -115,16 +121,18 @@ class Aggregate:
             One row per group: its name in the column `key` (left out: `by`), its mean in `value`.
         count
             Column of `published` with the size of the group.
-        total
-            Whether `value` holds totals.
+        total, median
+            Whether `value` holds totals, or medians.
         """
+        if total and median:
+            raise ParameterError("aggregates", "must hold totals or medians, not both")
         rows, groups = enter(table), enter(published, owner="aggregates")
         return cls(
             by=_column(rows, by),
             groups=_column(groups, key or by),
             count=None if count is None else _column(groups, count),
             name=by,
-            **{"total" if total else "mean": _column(groups, value)},
+            **{"total" if total else "median" if median else "mean": _column(groups, value)},
         )
 
 
@@ -153,8 +161,8 @@ def resolve(aggregate: Aggregate, n: int, weights: FloatArray | None) -> Groups:
     labels, names = _labels(aggregate.by, aggregate.name)
     if len(labels) != n:
         raise InputError(owner, "must have one label per row of X", got=f"{len(labels)} labels, {n} rows")
-    if (aggregate.mean is None) == (aggregate.total is None):
-        raise ParameterError(owner, "must have either mean or total")
+    if sum(values is not None for values in (aggregate.mean, aggregate.total, aggregate.median)) != 1:
+        raise ParameterError(owner, "must have one of mean, total and median")
     published = _published_names(aggregate, names, owner)
     order = _match(published, names, owner)
     count = _aligned(aggregate.count, published, order, owner, "count")
@@ -162,7 +170,9 @@ def resolve(aggregate: Aggregate, n: int, weights: FloatArray | None) -> Groups:
     mass = np.bincount(labels, weights, minlength=len(names)).astype(np.float64)
     _check_mass(mass, owner)
     _check_counts(count, sizes if weights is None else None, owner)
-    if aggregate.total is None:
+    if aggregate.median is not None:
+        s = _aligned(aggregate.median, published, order, owner, "median")
+    elif aggregate.total is None:
         s = _aligned(aggregate.mean, published, order, owner, "mean")
     else:
         s = _aligned(aggregate.total, published, order, owner, "total") / (mass if count is None else count)
@@ -195,8 +205,8 @@ def _plain(column: pl.Series) -> AnyArray:
 
 
 def _published_names(aggregate: Aggregate, names: AnyArray, owner: str) -> AnyArray:
-    """The names in the order in which means (or totals) were given."""
-    values = aggregate.total if aggregate.mean is None else aggregate.mean
+    """The names in the order in which means, totals or medians were given."""
+    values = next(given for given in (aggregate.mean, aggregate.total, aggregate.median) if given is not None)
     if aggregate.groups is not None:
         return _plain(_as_series(aggregate.groups, owner, "groups"))
     if isinstance(values, Mapping):

@@ -4,7 +4,7 @@ A method answers only with its fit: a slope β, an offset per group ν and, for 
 row. From there on all are alike: the correction (ŷ += A⁺(s − Aŷ), optional because noisy aggregates needn't be
 matched), the way back to y's scale, and warnings about what the aggregates can't tell.
 
-Raking: scale positive values group by group until their means are the aggregates.
+Raking: scale positive values group by group until their means (or medians) are the aggregates.
 
 For one set of groups one step is exact: v_i s_g / mean_g(v). Stacked sets take turns (iterative proportional fitting)
 until no mean is off, or until the turns stop helping because the sets contradict each other.
@@ -144,7 +144,7 @@ class Reconstructor(ABC):
             Individual covariates: any dataframe (texts and categories are dummy-coded) or an array of numbers. An
             intercept is always added; a column without variation is left out.
         aggregates
-            The published means or totals; several sets of groups are stacked.
+            The published means, totals or medians; several sets of groups are stacked.
         weights
             Survey weights of the rows; group means are then weighted means. They are scaled to mean 1.
         log
@@ -213,11 +213,12 @@ def _values(problem: Problem, fit: Fit, corrects: bool) -> tuple[FloatArray, flo
 
 def _residual(problem: Problem, values: FloatArray) -> float:
     scale = float(problem.known.std()) if problem.log else problem.scale
-    return float(np.abs(problem.means(values) - problem.known).max()) / (scale or 1.0)
+    centres = np.concatenate([problem.centres(groups, values) for groups in problem.sets])
+    return float(np.abs(centres - problem.known).max()) / (scale or 1.0)
 
 
 def _raked(problem: Problem, values: FloatArray) -> FloatArray:
-    """Positive `values` whose group means are exp of the problem's (logged) aggregates, as nearly as they can be."""
+    """Positive `values` whose group means (medians) are exp of the logged aggregates, as nearly as they can be."""
     for _ in range(1 if len(problem.sets) == 1 else _MOST_TURNS):
         values, change = _turn(problem, values)
         if change < _CLOSE:
@@ -228,8 +229,7 @@ def _raked(problem: Problem, values: FloatArray) -> FloatArray:
 def _turn(problem: Problem, values: FloatArray) -> tuple[FloatArray, float]:
     change = 0.0
     for groups in problem.sets:
-        weighted = values if problem.weights is None else problem.weights * values
-        ratio = np.exp(groups.s) * groups.mass / np.bincount(groups.labels, weighted, minlength=groups.p)
+        ratio = np.exp(groups.s) / problem.centres(groups, values)
         values = values * ratio[groups.labels]
         change = max(change, float(np.abs(ratio - 1).max()))
     return values, change
@@ -261,6 +261,11 @@ def _about_groups(problem: Problem) -> Iterator[str]:
     small = sum(int((groups.sizes < _SMALL).sum()) for groups in problem.sets)
     if small:
         yield f"{small} group(s) have fewer than {_SMALL} rows: their aggregate comes close to giving values away"
+    if not problem.median:  # the median of a union follows from no medians
+        yield from _about_sets(problem)
+
+
+def _about_sets(problem: Problem) -> Iterator[str]:
     for (i, finer), (j, coarser) in permutations(enumerate(problem.sets), 2):
         if _nested(finer, coarser) and (finer.p > coarser.p or i < j):
             yield f"the set '{coarser.name}' adds nothing: its groups are unions of groups of '{finer.name}'"

@@ -44,7 +44,7 @@ class Commands(ModuleGroup):
         "export": "Write released tables to a database, a workbook or FHIR resources, or one table to standard output.",
         "handover": "Pack table, report, manifest and signature into one ZIP file, and nothing else.",
         "outliers": "Count the people with too few near neighbours, by a distance for each quasi-identifier.",
-        "reconstruct": "Rebuild individual values from the means of their groups.",
+        "reconstruct": "Rebuild individual values from the means (totals, medians) of their groups.",
         "scan": "Scan FILE for the 18 Safe Harbor identifiers, by column names and values; print counts, never values.",
         "scrub": "Replace what Presidio recognises in free text of FILE by its kind, and print how much of each.",
         "schema": "Propose, check and fix schemas, which describe each column; packs for OMOP, FHIR and CMS.",

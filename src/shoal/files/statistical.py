@@ -93,7 +93,7 @@ def _with_codes(
 def _within(column: pl.Series, ranges: Sequence[Mapping[str, Any]]) -> pl.Series:
     """Which cells lie in one of the ranges that an SPSS file declares missing."""
     absent = pl.repeat(False, len(column), eager=True)
-    for ends in ranges:
+    for ends in () if column.dtype == pl.Null else ranges:
         absent = absent | column.is_between(ends["lo"], ends["hi"]).fill_null(False)
     return absent
 

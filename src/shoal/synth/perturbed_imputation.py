@@ -60,12 +60,15 @@ class PerturbedImputation(Synthesizer):
     penalty
         ``"ridge"``: a mild fixed one. ``"elastic-net"``: half L1, its strength by cross-validation, as published;
         some thirty times as slow. The claim holds for either.
-    bins, missing
+    bins
         As in `PeGS`.
+    missing
+        ``"refuse"``: a missing value is an error. ``"level"``: it is a cell of its own, in *every* column, and virtual
+        records lie on it as on any other: rows then have gaps where no record has one.
 
     Notes
     -----
-    Weights play no part; a missing value is a cell of its own. A row hides the whole data set, so there is no
+    Weights play no part. A row hides the whole data set, so there is no
     `rows_per_person`: a person is protected at ε a row however many records they have. Cost: a multinomial logistic
     regression for each column; 13 columns and 2,000 rows take a few seconds.
 
@@ -94,7 +97,7 @@ class PerturbedImputation(Synthesizer):
     fit_rows: Annotated[int, Range(low=10), Help("number of rows to fit the models to")] = 2_000
     penalty: Annotated[Penalty, Help("fixed ridge, or elastic net by cross-validation")] = "ridge"
     bins: Annotated[int, Range(low=1, high=10_000), Help("bins for a numeric column with bounds")] = 16
-    missing: Annotated[Missing, Help("missing values: a separate level, or refused")] = "level"
+    missing: Annotated[Missing, Help("missing values: a separate level, or refused")] = "refuse"
 
     def price(self, rows: int | None = None) -> Price:
         """What `rows` rows cost; the fit itself is free."""

@@ -182,7 +182,7 @@ class NoisyTables:
         sums = [float(values.sum()) for values, _ in seen]
         total = max(1.0, float(np.average(sums, weights=weight)))
         shares = [
-            _without_noise_cell(project(values, total), variance, cell) / total
+            _without_noise_cell(values, total, variance, cell) / total
             for (values, variance), cell in zip(seen, missing, strict=True)
         ]
         return [share / share.sum() for share in shares], total
@@ -215,12 +215,14 @@ def project(values: FloatArray, total: float) -> FloatArray:
     return np.asarray(np.maximum(values - excess[last], 0.0), dtype=np.float64)
 
 
-def _without_noise_cell(counts: FloatArray, variance: float, missing: int | None) -> FloatArray:
-    if missing is None or len(counts) < 2 or counts[missing] >= _SEEN * math.sqrt(variance):
-        return counts
-    kept = counts.copy()
-    kept[missing] = 0.0
-    return kept if kept.sum() > 0 else counts
+def _without_noise_cell(values: FloatArray, total: float, variance: float, missing: int | None) -> FloatArray:
+    """Counts that sum to `total`; a missing cell that can't be told from noise has none, and the others have it all."""
+    if missing is None or len(values) < 2 or project(values, total)[missing] >= _SEEN * math.sqrt(variance):
+        return project(values, total)
+    known = np.arange(len(values)) != missing
+    counts = np.zeros(len(values))
+    counts[known] = project(values[known], total)
+    return counts
 
 
 def believed(D: FloatArray, prior: FloatArray, variance: float) -> FloatArray:
