@@ -13,7 +13,7 @@ from shoal.exports import declared
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/reference/python.md"
-MODULES = ("aggregate", "datasets", "dp", "risk", "score", "shift", "synth", "utility")
+MODULES = ("aggregate", "client", "datasets", "dp", "risk", "score", "shift", "synth", "utility")
 HEAVY = (
     "opendp",
     "sklearn",

@@ -14,7 +14,7 @@ from shoal.exports import declared
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is exported all the same
-    from shoal import aggregate, datasets, dp, risk, score, shift, synth, utility
+    from shoal import aggregate, client, datasets, dp, risk, score, shift, synth, utility
     from shoal.aggregate import Aggregate, Cudia, EcologicalRegression, Ludia, PseudoInverse, RidgeEcological
     from shoal.claim import Claim
     from shoal.coarsening import Generalize, Hierarchy, Mondrian, Recode, Suppress
@@ -122,6 +122,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a method that isn't here is 
         "TCloseMST",
         "aggregate",
         "anonymize",
+        "client",
         "coarsen",
         "compare",
         "datasets",
