@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from shoal.cli.main import app
 from shoal.datasets import health_survey
-from shoal.errors import FileError, GuaranteeError, ParameterError
+from shoal.errors import FileError, GuaranteeError, ParameterError, ShoalError
 from shoal.schema import Schema
 
 LEVELS = {
@@ -125,6 +125,19 @@ def test_synthesize_with_an_account(room, tmp_path):
     assert not (tmp_path / "b").exists()
     changed = shoal(*words, "--epsilon", 0.1, "--limit", 5, "-o", tmp_path / "b")
     assert isinstance(changed.exception, ParameterError)
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_a_refused_synthesis_leaves_nothing_beside_its_input(room, tmp_path, engine):
+    data = tmp_path / "people.csv"
+    pl.read_csv(room / "people.csv").with_columns(income=pl.lit(77)).write_csv(data)
+    words = ("synthesize", data, "-s", room / "schema.toml", "-n", 50, "-o", tmp_path / "out", "--engine", engine)
+    refused = shoal(*words)
+    assert isinstance(refused.exception, ShoalError), (refused.exception, refused.stdout)
+    assert list(tmp_path.iterdir()) == [data]
+    blank = shoal(*words, "--recipient", " ")
+    assert isinstance(blank.exception, ParameterError)
+    assert list(tmp_path.iterdir()) == [data]
 
 
 def test_synthesize_without_a_claim_needs_no_account(room, tmp_path):

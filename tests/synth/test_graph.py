@@ -297,6 +297,13 @@ def test_choices_outside_the_tree_are_paid_and_moved_as_stated(seed):
         assert np.abs(scores - others).max() <= sensitivity == 1
 
 
+def test_picks_that_noise_ended_are_not_scored_again(monkeypatch):
+    scored, plain = [], graph_measure._Look._scored
+    monkeypatch.setattr(graph_measure._Look, "_scored", lambda look, noise: scored.append(1) or plain(look, noise))
+    choices = watched(tied(60), 1e-9, 0.5)
+    assert len(scored) == -(-len(choices) // 4), "once for every four choices"
+
+
 def test_a_large_pair_of_few_cells_in_use_is_chosen():
     """A code of 25 levels and its description: 625 cells, nearly all empty, so their noise is no reason against it."""
     rng = np.random.default_rng(0)

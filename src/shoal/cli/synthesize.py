@@ -19,7 +19,7 @@ from shoal.errors import ParameterError
 from shoal.files import read_table
 from shoal.recipe import Synthesis, read_method
 from shoal.release import make
-from shoal.release.account import account_of
+from shoal.release.account import account_of, register_in
 from shoal.schema import Schema
 
 __all__ = ["EXAMPLES", "synthesize"]
@@ -105,7 +105,7 @@ def synthesize(
         others = None if control is None else read_table(control)
         expect(step, source, roles, recipe)
         with _account(Path(str(source.path)), recipe, budget) if charged else nullcontext() as account:
-            register = None if account is None else _register(account, recipient)
+            register = None if account is None else register_in(account, recipient)
             words: dict[str, Any] = {"account": account, "control": others, "register": register, **held}
             release = make(source, roles, recipe, keeps_paid=True, progress=step, **words)
             to.write(release, step)
@@ -128,19 +128,13 @@ def _on_engine(
     words: dict[str, Any] = {"delimiter": reading.delimiter, "overwrite": to.overwrite, "format": to.format}
     with _account(account_place(file), recipe, budget) if budget.account else nullcontext() as account:
         if account is not None:
-            words["register"] = _register(account, recipient)
+            words["register"] = register_in(account, recipient)
         elif recipient is not None:
             raise ParameterError("--recipient", "is for the register", hint="Omit it, or --no-account.")
         release_on_engine(file, roles, recipe, target, engine, account=account, **words)
         if account is not None:
             answer(account={"path": account.path, "summary": account.summary})
             screen.print(f"Account: {account.summary}", markup=False)
-
-
-def _register(account: Any, recipient: str | None) -> Any:
-    from shoal.register.register import Register
-
-    return Register.of(account.ledger, account.data_set).to(recipient)
 
 
 def _account(place: Path, recipe: Any, budget: AccountOptions) -> Any:

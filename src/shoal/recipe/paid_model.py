@@ -32,7 +32,7 @@ _PAID = "paid"
 
 @dataclass(slots=True, kw_only=True)
 class PaidModel:
-    """One purchase of a model: its account, the file that keeps the model meanwhile, and the charge once it is made.
+    """One purchase of a model: its account, what is bought, and the charge once it is made.
 
     It stands for the account where a model is fitted, so that the charge is known.
     """
@@ -42,17 +42,21 @@ class PaidModel:
     )
 
     account: Any
-    file: Path
+    own: tuple[Any, ...]
     entry: Entry | None = field(default=None)
 
     @classmethod
     def of(cls, account: Any, recipe: Synthesis, schema: Schema, digest: str) -> PaidModel:
         """The purchase of a model of the input with this digest; rows are free, so their number is no part of it."""
-        method = replace(recipe, rows=None).to_dict()
-        words = [account.data_set, digest, schema.fingerprint(), method]
+        return cls(account=account, own=(digest, schema.fingerprint(), replace(recipe, rows=None).to_dict()))
+
+    @property
+    def file(self) -> Path:
+        """Where the model is kept."""
+        words = [self.account.data_set, *self.own]
         own = hashlib.sha256(json.dumps(words, sort_keys=True).encode()).hexdigest()
-        name = account.path.name.removesuffix(".json")
-        return cls(account=account, file=account.path.with_name(f"{name}.paid-{own[:32]}.json"))
+        place: Path = self.account.path
+        return place.with_name(f"{place.name.removesuffix('.json')}.paid-{own[:32]}.json")
 
     def affords(self, price: Budget) -> bool:
         """Whether the account could be charged."""
@@ -66,7 +70,7 @@ class PaidModel:
 
     def found(self) -> Model | None:
         """The model that an earlier run paid for and did not release; None where there is none to be trusted."""
-        if not self.file.is_file():
+        if not self.account.entries or not self.file.is_file():
             return None
         try:
             paid = json.loads(self.file.read_text(encoding="utf-8"))[_PAID]

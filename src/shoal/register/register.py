@@ -47,7 +47,7 @@ from shoal.register.refusal import CrossedError
 from shoal.register.same_groups import SameGroups, held_rows, plan_same_groups
 from shoal.schema import Schema
 
-__all__ = ["Register"]
+__all__ = ["Register", "check_reasons"]
 
 _SAME = 0.5  # share of rows in common from which a table is taken for the same
 
@@ -128,9 +128,7 @@ class Register:
 
     def to(self, recipient: str | None, *, despite: str | None = None) -> Register:
         """The same, with who gets the next release, and why it is made although it may not hold beside others."""
-        for name, text in (("recipient", recipient), ("despite", despite)):
-            if text is not None and not text.strip():
-                raise ParameterError("register", f"{name} must be a text that says something")
+        check_reasons(recipient, despite)
         return replace(self, recipient=recipient, despite=despite)
 
     def replacing(self, release: str) -> Register:
@@ -358,6 +356,13 @@ class Register:
             known=len(self.ledger.releases()),
             replaces=self.replaces,
         )
+
+
+def check_reasons(recipient: str | None, despite: str | None) -> None:
+    """Who gets a release, and why it is made all the same: left out, or a text that says something."""
+    for name, text in (("recipient", recipient), ("despite", despite)):
+        if text is not None and not text.strip():
+            raise ParameterError("register", f"{name} must be a text that says something")
 
 
 def _named(book: Ledger, data: str) -> str | None:

@@ -1,20 +1,27 @@
-"""The account that a run is charged to: a file's own, begun by the first run, in a step that no other run undoes."""
+"""The account that a run is charged to: a file's own, begun by the first charge, in a step that no other run undoes.
+
+A run that is refused before it is charged leaves nothing beside its input. An account that was begun is never taken
+away again: another run may have been charged to it meanwhile.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from shoal.dp import Budget
+from shoal.dp.journal import Entry
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.recipe import Recipe
 
 if TYPE_CHECKING:
     from shoal.ledger.account import Account
+    from shoal.register.register import Register
 
-__all__ = ["account_for", "account_of"]
+__all__ = ["account_for", "account_of", "register_in"]
 
 USUAL_LIMIT, USUAL_DELTA = 10.0, 1e-6
 
@@ -43,11 +50,91 @@ def account_of(
         yield None
         return
     _check_first_price(file, recipe.bill, limit)
-    account = account_for(file, limit, ledger=ledger, data=data, changed=changed)
+    found = FirstAccount(file, limit, {"ledger": ledger, "data": data, "changed": changed})
     try:
-        yield account
+        yield cast("Account", found)
     finally:
-        account.ledger.close()
+        found.close()
+
+
+class FirstAccount:
+    """The account of a file: opened at once where there is one, else begun when it is charged or asked for more.
+
+    Until then nothing was spent of its limit, and nothing is written.
+    """
+
+    def __init__(self, file: Path, limit: float | None, words: Mapping[str, Any]) -> None:
+        self._file, self._limit, self._words = file, limit, words
+        self._begun: Account | None = None
+        if _is_known(file, words):
+            self._open()
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Every charge so far."""
+        return () if self._begun is None else self._begun.entries
+
+    def affords(self, price: Budget) -> bool:
+        """Whether `price` could be charged now."""
+        if self._begun is None and price.definition != "zcdp":
+            return _limit(self._limit or USUAL_LIMIT).covers(price)
+        return self._open().affords(price)
+
+    def close(self) -> None:
+        """Give the connections back."""
+        if self._begun is not None:
+            self._begun.ledger.close()
+
+    def _open(self) -> Account:
+        self._begun = self._begun or account_for(self._file, self._limit, **self._words)
+        return self._begun
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._open(), name)
+
+
+class FirstRegister:
+    """The register in the ledger of an account, opened when a release is there to be entered."""
+
+    declared = "the data set of the account"
+
+    def __init__(self, account: Account, recipient: str | None, despite: str | None = None) -> None:
+        from shoal.register.register import check_reasons
+
+        check_reasons(recipient, despite)
+        self._account, self._recipient, self._despite = account, recipient, despite
+
+    @cached_property
+    def _register(self) -> Register:
+        from shoal.register.register import Register
+
+        found = Register.of(self._account.ledger, self._account.data_set)
+        return found.to(self._recipient, despite=self._despite)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._register, name)
+
+
+def register_in(account: Account, recipient: str | None = None, *, despite: str | None = None) -> Register:
+    """The register in the ledger of an account, for the release of a run that is charged to it.
+
+    Parameters
+    ----------
+    recipient, despite
+        As in `shoal.Register.to`.
+    """
+    return cast("Register", FirstRegister(account, recipient, despite))
+
+
+def _is_known(file: Path, words: Mapping[str, Any]) -> bool:
+    """Whether the file has an account, or may go on with that of a data set."""
+    from shoal.ledger.account import has_account
+
+    return has_account(file) or words["data"] is not None or (words["ledger"] is None and bool(_registered(file)))
 
 
 def account_for(file: Path, limit: float | None, **words: Any) -> Account:

@@ -165,7 +165,7 @@ class _Look:
 
     def choose_beyond(self, picks: _Picks) -> None:
         """Spend picks that are left because the tree is full on pairs outside of it."""
-        if not self._payable(picks):
+        if not picks.ahead or not self._payable(picks):
             return
         scored, expected = self._scored(picks.noise)
         while picks.ahead and (able := self._payable(picks)):

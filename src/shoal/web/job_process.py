@@ -319,7 +319,7 @@ def measure(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
 @contextmanager
 def _register(source: Source, account: Account | None, words: Words) -> Iterator[Register | None]:
     """The register that a release is held against; none for a trial, or where none is asked."""
-    from shoal.register.register import Register
+    from shoal.release.account import register_in
     from shoal.release.registering import old_ledger, register_of
 
     asked = words.get("register")
@@ -328,7 +328,7 @@ def _register(source: Source, account: Account | None, words: Words) -> Iterator
         return
     despite = asked.get("despite") or None
     if account is not None:
-        yield Register.of(account.ledger, account.data_set).to(None, despite=despite)
+        yield register_in(account, despite=despite)
         return
     ledger = os.environ.get("SHOAL_LEDGER")
     if ledger is None:

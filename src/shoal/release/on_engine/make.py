@@ -135,8 +135,8 @@ def made_on(
     task = _Task(engine=engine, relation=relation, schema=run.declared, run=run, **given)
     check_people(engine, relation, run.declared)
     if not run.recipe.is_of_people:
-        entry = None if register is None else nobodys_entry(register, engine, relation, run.declared)
-        return runner_of(run.recipe)(task), entry
+        made = runner_of(run.recipe)(task)
+        return made, None if register is None else nobodys_entry(register, engine, relation, run.declared)
     if register is None:
         return _of_people(task, allow), None
     progress("looking into the register")
