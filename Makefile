@@ -130,7 +130,10 @@ sbom: dist
 		--pyproject pyproject.toml --output-file dist/shoal.cdx.json
 	rm -rf dist/env
 
+# A Python that is not to be had is unpacked from Debian's packages, where these two are.
 test-matrix: dist
+	@command -v mmdebstrap >/dev/null && command -v patchelf >/dev/null || \
+		(test "$$(id -u)" = 0 && $(APT) mmdebstrap patchelf >/dev/null 2>&1) || true
 	$(BIN)/python tests/matrix.py dist/*.whl --uv $(CURDIR)/$(BIN)/uv
 
 # In an environment of its own, which may upgrade to whatever came out last.

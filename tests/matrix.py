@@ -1,11 +1,13 @@
 """Try the built wheel as a stranger would: in clean environments, on several Pythons, newest and oldest packages.
 
 ``make test-matrix`` runs it. Each environment is made by uv from the wheel (never from this folder), does a release on
-the command line, and is measured. A Python that can't be had here is said to be missing, and is no failure.
+the command line, and is measured. A Python that neither this machine nor uv has is Debian's: the packages of its next
+release are unpacked for the run, not installed. One that can't be had at all is said to be missing, and is no failure.
 """
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,6 +15,7 @@ import zipfile
 from pathlib import Path
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+DEBIAN = "forky"  # the release whose Python is unpacked; a mirror that stands still is as good as a fresh one
 MOST_MEGABYTES = 600  # of the core with everything it brings, as uv installs it: bytecode comes with the first run
 MAKE = "import shoal; shoal.datasets.health_survey(500, seed=1).write_csv('people.csv'); "
 MAKE += "shoal.datasets.health_survey_schema().write('schema.toml'); "
@@ -26,6 +29,9 @@ CORE = (
 )
 ALL = (
     *CORE,
+    "sign --new-key publisher.key --no-password",
+    "sign release --key publisher.key",
+    "verify release --original people.csv --signer publisher.pub",
     "score fit patients.csv -s patients.toml --target diabetes -o model.json --epsilon 1",
     "market --members release/release.csv --new people.csv -s schema.toml -o market.html --bootstrap 10",
 )
@@ -41,18 +47,20 @@ def main():
     given = parser.parse_args()
     cells = [(python, part) for python in given.python for part in given.part if part != "lowest" or python == "3.11"]
     failed = False
-    for python, part in cells:
-        result = tried(given, python, part)
-        failed |= result.startswith("FAILED")
-        print(f"{python:5} {part:7} {result}", flush=True)
+    with tempfile.TemporaryDirectory() as unpacked:
+        for python, part in cells:
+            result = tried(given, python, part, Path(unpacked))
+            failed |= result.startswith("FAILED")
+            print(f"{python:5} {part:7} {result}", flush=True)
     return int(failed)
 
 
-def tried(given, python, part):
+def tried(given, python, part, unpacked):
     """What became of one environment, in a line."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        if all(run([given.uv, "venv", "-q", "--python", name, "env"], place).returncode for name in named(python)):
+        names = named(python, unpacked)
+        if all(run([given.uv, "venv", "-q", "--python", name, "env"], place).returncode for name in names):
             return "missing: no such Python can be had here"
         made = run(install(given, part, place), place)
         if made.returncode:
@@ -60,9 +68,26 @@ def tried(given, python, part):
         return used(place, ALL if part == "all" else CORE, part)
 
 
-def named(python):
-    """What the Python may be called: its version, for uv to find or fetch, and those that pyenv has."""
-    return [python, *map(str, sorted(Path.home().glob(f".pyenv/versions/{python}.*/bin/python")))]
+def named(python, unpacked):
+    """What the Python may be called: its version, for uv to find or fetch; those that pyenv has; Debian's."""
+    yield python
+    yield from map(str, sorted(Path.home().glob(f".pyenv/versions/{python}.*/bin/python")))
+    yield from from_debian(python, unpacked)
+
+
+def from_debian(python, unpacked):
+    """The Python of Debian's next release, with the C library it was built on, in a folder of its own."""
+    tree = unpacked / python
+    found = tree / f"usr/bin/python{python}"
+    if not tree.exists() and shutil.which("mmdebstrap") and shutil.which("patchelf"):
+        packages = f"--include=python{python},python{python}-venv,libgomp1,libstdc++6"
+        still = '--aptopt=Acquire::Check-Valid-Until "false"'
+        made = run(["mmdebstrap", "--variant=extract", "--quiet", still, packages, DEBIAN, tree], unpacked)
+        if made.returncode == 0:
+            library = next(tree.glob("usr/lib/*-linux-gnu*"))
+            loader = next(library.glob("ld-linux-*"))
+            run(["patchelf", "--set-interpreter", loader, "--force-rpath", "--set-rpath", library, found], unpacked)
+    return [str(found)] if found.exists() else []
 
 
 def install(given, part, place):

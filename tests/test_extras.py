@@ -8,6 +8,7 @@ import shoal
 from shoal.dp import Account, Budget
 from shoal.errors import FileError, ParameterError
 from shoal.extras import EXTRAS, need
+from shoal.release.minisign import new_key
 
 
 @pytest.fixture
@@ -52,6 +53,25 @@ def test_an_anonymisation_needs_no_extra(without, tmp_path):
     shoal.coarsen(table, schema, shoal.Mondrian(k=5)).write(tmp_path / "coarse")
     assert (tmp_path / "release/report.html").exists()
     assert (tmp_path / "coarse/report.html").exists()
+
+
+def test_signatures_are_asked_for_before_a_key_is_made_or_a_release_touched(without, tmp_path):
+    table, schema = shoal.datasets.health_survey(300, seed=1), shoal.datasets.health_survey_schema()
+    secret, public = new_key(tmp_path / "publisher.key")
+    out = shoal.anonymize(table, schema).write(tmp_path / "release")
+    shoal.sign(out, key=secret)
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    without("cryptography")
+    for act in (
+        lambda: new_key(tmp_path / "other.key"),
+        lambda: shoal.sign(out, key=secret, decision="Other"),
+        lambda: shoal.verify(out, signer=public),
+    ):
+        with pytest.raises(ParameterError, match=r"needs the package cryptography.*shoal\[sign\]"):
+            act()
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    assert not (tmp_path / "other.key").exists()
+    assert shoal.verify(out).exit_code == 5, "what the signature vouched for is the publisher's word again"
 
 
 @pytest.mark.parametrize(

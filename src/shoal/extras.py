@@ -15,6 +15,7 @@ __all__ = ["EXTRAS", "need"]
 
 EXTRAS = {
     "opendp": "dp",
+    "cryptography": "sign",
     "altair": "plots",
     "vl_convert": "plots",
     "sklearn": "models",

@@ -24,13 +24,14 @@ import struct
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+from typing import TYPE_CHECKING
 
 from shoal.errors import FileError, ParameterError
+from shoal.extras import need
 from shoal.files.atomic import reporting
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 __all__ = ["Cost", "PublicKey", "SecretKey", "Signature", "fresh_comment", "is_encrypted", "new_key"]
 
@@ -49,6 +50,9 @@ class Cost:
 
     def stream(self, password: str, salt: bytes) -> bytes:
         """The 104 bytes that hide a secret key."""
+        need("cryptography", "key")
+        from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+
         n, r, p = self.parameters()
         return Scrypt(salt=salt, length=_BODY.size, n=n, r=r, p=p).derive(password.encode())
 
@@ -103,6 +107,10 @@ class PublicKey:
         )
 
     def _fits(self, signature: bytes, data: bytes) -> bool:
+        need("cryptography", "signature")
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
         try:
             Ed25519PublicKey.from_public_bytes(self.key).verify(signature, data)
         except InvalidSignature:
@@ -191,6 +199,9 @@ class SecretKey:
         return f"{_UNTRUSTED}minisign {'' if password is None else 'encrypted '}secret key\n{_encoded(data)}\n"
 
     def _private(self) -> Ed25519PrivateKey:
+        need("cryptography", "key")
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
         return Ed25519PrivateKey.from_private_bytes(self.seed)
 
     def _checksum(self) -> bytes:
