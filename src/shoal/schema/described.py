@@ -19,6 +19,8 @@ __all__ = [
     "Said",
     "absences_among",
     "in_order",
+    "is_absence",
+    "is_number_of_household",
     "is_number_of_person",
     "is_survey_weight",
     "names_a_person",
@@ -47,6 +49,9 @@ _PERSON_NUMBER = re.compile(
     r"(?:id|ids|identifiers?|identification|key|number|no)\b(?! of)|^(?:\w+ )?identifier\b|\bmedical record number\b|"
     r"\bsocial security number\b"
 )
+_HOUSEHOLD_NUMBER = re.compile(
+    r"\b(?:household|family|dwelling)\b\W+(?:\w+\W+)?(?:id|ids|identifiers?|identification|key|number|no)\b(?! of)"
+)
 _NAMED = re.compile(
     r"\b(?:first|last|family|given|full|middle|maiden|sur) ?names?\b|\bname of (?:the )?(?:patient|person|respondent|"
     r"participant|child|mother)\b|\b(?:phone|telephone|fax|mobile) (?:number|no)\b|\be-?mail\b|\bstreet address\b|"
@@ -58,11 +63,12 @@ _WEIGHT = re.compile(
 )
 _ABSENT = re.compile(
     r"(?i)^\W*(?:not applicable|inapplicable|iap|n\W?a\W?|refus\w*|don\W?t know|do not know|dk|unknown|not known|"
-    r"missing|not (?:stated|ascertained|available|answered|reported|asked|in universe|determined|recorded|collected|"
-    r"done|sure)|"
+    r"missing|not (?:stated|ascertained|available|answer(?:ed)?|relevant|reported|asked|in universe|"
+    r"determined|recorded|collected|done|sure)|"
     r"no (?:answer|response|data|information)|(?:legitimate|valid) skip|skip(?:ped)?|could not obtain|blank|"
     r"unspecified|(?:other|undetermined)\W*unknown)(?:\W.*)?$"
 )
+_LONGEST_ABSENCE = 30
 _SCALE = re.compile(
     r"(?i)\d|\b(?:never|every|daily|weekly|monthly|yearly|rarely|seldom|sometimes|often|always|low|medium|high|none|mild|moderate|severe|poor|fair|good|"
     r"excellent|agree|disagree|satisfied|dissatisfied|likely|unlikely|small|large|first|second|third|less|more|"
@@ -151,6 +157,11 @@ def is_number_of_person(label: str) -> bool:
     return _PERSON_NUMBER.search(label.lower()) is not None
 
 
+def is_number_of_household(label: str) -> bool:
+    """Whether a label speaks of a household's number."""
+    return _HOUSEHOLD_NUMBER.search(label.lower()) is not None
+
+
 def names_a_person(label: str) -> bool:
     """Whether a label speaks of names, ways to reach a person, or free text."""
     return _NAMED.search(label.lower()) is not None
@@ -170,6 +181,17 @@ def absences_among(meanings: Mapping[Level, str]) -> dict[Level, str]:
     {-8: 'Not applicable', 9: 'Refused'}
     """
     return {code: meaning for code, meaning in meanings.items() if _ABSENT.match(meaning)}
+
+
+def is_absence(text: str) -> bool:
+    """Whether a short text says that there is no answer.
+
+    Examples
+    --------
+    >>> is_absence("Not answered"), is_absence("no")
+    (True, False)
+    """
+    return len(text) <= _LONGEST_ABSENCE and _ABSENT.match(text) is not None
 
 
 def in_order(label: str, meanings: Mapping[Level, str]) -> bool:

@@ -27,6 +27,7 @@ __all__ = [
     "look",
     "number_marks",
     "personal_patterns",
+    "rank_correlation",
     "states",
     "states_among",
     "words_in",
@@ -156,6 +157,7 @@ _STATES = {  # what texts say of a person, whole and in small letters
     "chf|hypertension|diabetes|asthma|stroke|sepsis|pneumonia|depression|infection|nausea|vomiting|rash|fatigue|fever|pyrexia|cough|pain|headache|diarrhea|diarrhoea|dizziness|"
     "dyspnea|dyspnoea|psoriasis|eczema|migraine|epilepsy|anxiety",
     "how good something is, from poor to excellent": "excellent|very good|good|fair|poor|very poor|bad|very bad",
+    "stages of an illness": "stage (?:[0-4]|i{1,3}|iv)[abc]?",
     "insurance or payers": "medicare|medicaid|private|self[- ]?pay|uninsured|insured|commercial|hmo|ppo|"
     "medicare advantage|private insurance|public insurance|no insurance|blue cross|tricare|charity|"
     "workers compensation|no charge",
@@ -230,17 +232,18 @@ def is_amount(fact: Facts, others: Sequence[Facts]) -> bool:
     Numbers of persons do so with the order of rows, and with what else was numbered in that order.
     """
     order = pl.Series(range(len(fact.cells)))
-    if abs(_rank_correlation(fact.cells, order)) >= 0.2:
+    if abs(rank_correlation(fact.cells, order)) >= 0.2:
         return False
     measures = [other for other in others if other is not fact and _is_measure(other)]
-    return sum(abs(_rank_correlation(fact.cells, other.cells)) >= 0.4 for other in measures) >= 2
+    return sum(abs(rank_correlation(fact.cells, other.cells)) >= 0.4 for other in measures) >= 2
 
 
 def _is_measure(fact: Facts) -> bool:
     return fact.cells.dtype.is_numeric() and fact.distinct_share >= 0.2
 
 
-def _rank_correlation(one: pl.Series, other: pl.Series) -> float:
+def rank_correlation(one: pl.Series, other: pl.Series) -> float:
+    """How two columns of numbers rise and fall together, by ranks; 0 where fewer than 20 rows have both."""
     pair = pl.DataFrame({"one": one, "other": other}).drop_nulls()
     found = pair.select(pl.corr("one", "other", method="spearman")).item() if len(pair) >= 20 else None
     return float(found) if found is not None and found == found else 0.0
@@ -268,9 +271,11 @@ def number_marks(fact: Facts) -> tuple[str, str] | None:
 
 def date_forms(fact: Facts) -> tuple[str, ...]:
     """The forms in which every cell is a date or time; compact ones only with enough values within living memory."""
-    if fact.cells.dtype.is_temporal() or fact.n_distinct < 3:
+    if fact.cells.dtype.is_temporal() or not fact.n_distinct:
         return ()
     forms = forms_of(fact.values)
+    if fact.n_distinct < 3:  # too few to tell, but for a form that is nothing else
+        return forms if forms == ("YYYY-MM-DD",) else ()
     if not {"YYYYMMDD", "YYYYMM"} & set(forms):
         return forms
     years = fact.values.cast(pl.String).str.slice(0, 4).cast(pl.Int64)

@@ -12,8 +12,15 @@ from collections.abc import Sequence
 import polars as pl
 
 from shoal.schema import Role
+from shoal.schema.codes_seen import ABSENT_WORDS
 from shoal.schema.dependency import Dependency
-from shoal.schema.described import is_number_of_person, is_survey_weight, names_a_person, topic_of
+from shoal.schema.described import (
+    is_number_of_household,
+    is_number_of_person,
+    is_survey_weight,
+    names_a_person,
+    topic_of,
+)
 from shoal.schema.evidence import (
     UUID,
     Facts,
@@ -26,6 +33,8 @@ from shoal.schema.evidence import (
     states_among,
 )
 from shoal.schema.guess_beside import Guess, by_reference, in_batteries, in_scales, naming, one_each, with_codes
+from shoal.schema.guess_kind import MOST_LEVELS
+from shoal.schema.keys import by_repeats
 from shoal.schema.name_words import (
     BODY,
     CLINICAL_SHORT,
@@ -61,6 +70,7 @@ __all__ = ["guess_roles"]
 _ROLES: tuple[tuple[Role, tuple[Topic, ...]], ...] = (("quasi", QUASI), ("sensitive", SENSITIVE))
 _HOUSEHOLDS = "The name speaks of a number of households"
 _NUMBERED = "The name speaks of a number of persons or records"
+_SAY_NOTHING = ABSENT_WORDS | {"yes", "no", "y", "n", "true", "false", "other", "normal", "control", "not sure"}
 _CLINICAL = 3  # columns whose names speak plainly of findings, from which on short names do too
 
 
@@ -69,8 +79,8 @@ def guess_roles(facts: Sequence[Facts], found: Sequence[Dependency]) -> dict[str
     beside = frozenset(word for fact in facts for word in fact.words)
     clinical = sum(_speaks_of_findings(fact) for fact in facts) >= _CLINICAL
     guesses = {fact.name: _not_amount(fact, _role(fact, beside, clinical), facts) for fact in facts}
-    asked = in_scales(facts, in_batteries(facts, by_reference(facts, guesses)))
-    return one_each(naming(facts, with_codes(facts, asked, found), found))
+    asked = in_scales(facts, in_batteries(facts, by_reference(facts, by_repeats(facts, guesses))))
+    return one_each(facts, naming(facts, with_codes(facts, asked, found), found))
 
 
 def _role(fact: Facts, beside: frozenset[str], clinical: bool) -> Guess:
@@ -263,10 +273,10 @@ def _by_mark(fact: Facts) -> Guess | None:
         return None
     if fact.all_distinct:
         return Guess(role="identifier", reason=f"{fact.quoted}: a number of persons or records")
+    role: Role = "household" if is_number_of_household(fact.label) else "unit"
+    what = "households" if role == "household" else "persons or records"
     rows = fact.n_known / fact.n_distinct
-    return Guess(
-        role="unit", reason=f"{fact.quoted}: a number of persons or records, and it repeats, {rows:.1f} rows each"
-    )
+    return Guess(role=role, reason=f"{fact.quoted}: a number of {what}, and it repeats, {rows:.1f} rows each")
 
 
 def _by_parts(fact: Facts) -> Guess | None:
@@ -296,7 +306,23 @@ def _by_short_name(fact: Facts) -> Guess | None:
 
 def _by_states(fact: Facts) -> Guess | None:
     found = states(fact)
-    return None if found is None else Guess(role="sensitive", reason=f"Most of its different texts speak of {found}")
+    if found is not None:
+        return Guess(role="sensitive", reason=f"Most of its different texts speak of {found}")
+    return _by_texts(fact)
+
+
+def _by_texts(fact: Facts) -> Guess | None:
+    """What the texts themselves speak of, if there are few: half of them of something sensitive, none of what is known.
+
+    Yes, no and words for an absence say nothing and do not count.
+    """
+    if not fact.text or not 2 <= fact.n_distinct <= MOST_LEVELS:
+        return None
+    texts = [text for text in fact.values.to_list() if text.lower() not in _SAY_NOTHING]
+    said = [topic for topic in map(topic_of, texts) if topic is not None]
+    if not said or any(topic.role == "quasi" for topic in said) or 2 * len(said) < len(texts):
+        return None
+    return Guess(role="sensitive", reason=f"{len(said)} of its {fact.n_distinct} texts speak of {said[0].about}")
 
 
 def _by_difference(fact: Facts) -> Guess | None:

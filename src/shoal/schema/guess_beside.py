@@ -14,7 +14,7 @@ import polars as pl
 from shoal.schema import Role
 from shoal.schema.dependency import Dependency
 from shoal.schema.evidence import Facts
-from shoal.schema.name_words import CODED, DESCRIBING, NUMBERED
+from shoal.schema.name_words import CODED, DESCRIBING, HOUSEHOLD, NUMBERED
 
 __all__ = ["Guess", "by_reference", "in_batteries", "in_scales", "naming", "one_each", "says_the_same", "with_codes"]
 
@@ -126,17 +126,24 @@ def says_the_same(one: Facts, other: Facts) -> bool:
     return alike and (one.text or other.text) and any(fact.has(*DESCRIBING, *CODED) for fact in (one, other))
 
 
-def one_each(guesses: Mapping[str, Guess]) -> dict[str, Guess]:
-    """Keep the first weight and the first unit: a schema has one of each."""
+def one_each(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> dict[str, Guess]:
+    """Keep one weight, a person's before a household's, one unit and one household: a schema has one of each."""
     spare = {
         "weight": Guess(role="quasi", reason="A second survey weight: a schema has one, and weights tell people apart"),
         "unit": Guess(role="identifier", reason="A second number of persons: a schema has one unit"),
         "household": Guess(role="identifier", reason="A second number of households: a schema has one"),
     }
     seen: set[str] = set()
-    kept = {}
-    for name, guess in guesses.items():
-        kept[name] = spare[guess.role] if guess.role in seen else guess
-        if guess.role in spare:
-            seen.add(guess.role)
+    kept = dict(guesses)
+    for fact in sorted(facts, key=_of_households):
+        role = guesses[fact.name].role
+        if role in seen:
+            kept[fact.name] = spare[role]
+        if role in spare:
+            seen.add(role)
     return kept
+
+
+def _of_households(fact: Facts) -> bool:
+    said = {*fact.words, *re.findall(r"[a-z]+", fact.label.lower())}
+    return bool(said & HOUSEHOLD) and not said & {"person", "personal", "persons", "individual"}

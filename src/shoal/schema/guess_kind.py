@@ -23,12 +23,12 @@ MOST_LEVELS = 30
 _MOST_LISTED = 300  # levels that a codebook lists
 
 
-def guess_kind(fact: Facts, role: Role, spelled: bool = False) -> tuple[Kind, str]:
-    """The kind, and what its values are; `spelled` says that another column spells out its codes."""
+def guess_kind(fact: Facts, role: Role, coded: str = "") -> tuple[Kind, str]:
+    """The kind, and what its values are; `coded` says what other columns show its numbers to be, if codes."""
     if role == "weight":
         return "numeric", _values(fact, "Numbers")
-    if spelled and not fact.has(*MEASURES):
-        return "nominal", _values(fact, "Codes that another column spells out,")
+    if coded and not fact.has(*MEASURES):
+        return "nominal", _values(fact, coded)
     if _listed(fact) and fact.whole and fact.n_distinct > 2:
         ordered = in_order(f"{' '.join(fact.words)} {fact.label}", fact.meanings)
         what = f"Codes that the {fact.said_by} lists{', steps of a scale' if ordered else ''},"

@@ -44,6 +44,7 @@ from shoal.schema.evidence import (
 from shoal.schema.guess import guess_roles
 from shoal.schema.guess_beside import Guess, says_the_same
 from shoal.schema.guess_kind import guess_kind, guess_levels, is_unordered
+from shoal.schema.keys import group_codes
 from shoal.value import text_of
 
 __all__ = ["Proposal", "propose", "words_in"]
@@ -72,8 +73,9 @@ class Proposal(Record):
     """A schema, and for each column the reason of its entry in one line.
 
     `doubtful` are values that may stand for an absence, by column; `undecided` the columns that nothing speaks for,
-    which are quasi-identifiers out of caution, and may be sensitive; `follows` the quasi-identifiers that follow from
-    others; `unused` what a codebook describes and the table does not have.
+    which are quasi-identifiers out of caution, and may be sensitive, those that tell most people apart first;
+    `follows` the quasi-identifiers that follow from others; `unused` what a codebook describes and the table does not
+    have.
 
     Examples
     --------
@@ -149,10 +151,10 @@ def propose(table: Any, labels: Labels | None = None, *, codebook: Codebook = No
     found = dependencies({fact.name: fact.cells for fact in facts})
     roles = guess_roles(facts, found)
     unit = next((fact.cells for fact in facts if roles[fact.name].role == "unit"), None)
-    spelled = _spelled_out(facts, [one for one in found if len(one.of) == 1])
+    why_coded = _why_coded(facts, roles, found)
     entries = [
         _with_codes(
-            _entry(fact, roles[fact.name], unit, found, spelled), known.get(fact.name, {}), _declarer(fact, said)
+            _entry(fact, roles[fact.name], unit, found, why_coded), known.get(fact.name, {}), _declarer(fact, said)
         )
         for fact in facts
     ]
@@ -160,10 +162,19 @@ def propose(table: Any, labels: Labels | None = None, *, codebook: Codebook = No
         schema=Schema(tuple(column for column, _ in entries)),
         reasons={column.name: reason for column, reason in entries},
         doubtful=_doubtful(facts, [column for column, _ in entries]),
-        undecided=tuple(name for name, guess in roles.items() if guess.undecided),
+        undecided=_by_weight([fact for fact in facts if roles[fact.name].undecided]),
         follows=_made_from(found, roles),
         unused=unused,
     )
+
+
+def _by_weight(facts: Sequence[Facts]) -> tuple[str, ...]:
+    """Names of columns, those that tell most people apart first: there a wrong role costs most, whichever it is."""
+    return tuple(fact.name for fact in sorted(facts, key=lambda fact: -_entropy(fact.cells)))
+
+
+def _entropy(cells: pl.Series) -> float:
+    return float(cells.alias("value").value_counts(name="n")["n"].entropy(normalize=True) or 0.0)
 
 
 def _made_from(found: Sequence[Dependency], roles: Mapping[str, Guess]) -> dict[str, tuple[str, ...]]:
@@ -222,6 +233,13 @@ def _with_codes(entry: tuple[Column, str], codes: Mapping[Level, str], declarer:
     return replace(column, missing_codes=codes), f"{reason} {why} {listed} {stand} for an absence."
 
 
+def _why_coded(facts: Sequence[Facts], roles: Mapping[str, Guess], found: Sequence[Dependency]) -> dict[str, str]:
+    """The columns of whole numbers that other columns show to be codes, each with what it is."""
+    grouped = dict.fromkeys(group_codes(facts, roles), "Codes of groups, as other columns repeat with them,")
+    spelled = _spelled_out(facts, [one for one in found if len(one.of) == 1])
+    return grouped | dict.fromkeys(spelled, "Codes that another column spells out,")
+
+
 def _spelled_out(facts: Sequence[Facts], found: Sequence[Dependency]) -> frozenset[str]:
     """The columns of whole numbers that are codes: a text follows from each of them, and it from the text."""
     known = {fact.name: fact for fact in facts}
@@ -237,7 +255,7 @@ def _both(one: Dependency, known: Mapping[str, Facts]) -> tuple[Facts, Facts]:
 
 
 def _entry(
-    fact: Facts, guess: Guess, unit: pl.Series | None, found: Sequence[Dependency], spelled: frozenset[str]
+    fact: Facts, guess: Guess, unit: pl.Series | None, found: Sequence[Dependency], why_coded: Mapping[str, str]
 ) -> tuple[Column, str]:
     follows = _follows(found, fact.name)
     if guess.role in NAMING:
@@ -245,7 +263,7 @@ def _entry(
     forms = date_forms(fact)
     if forms:
         return _dated(fact, guess, forms, follows)
-    kind, why = guess_kind(fact, guess.role, fact.name in spelled)
+    kind, why = guess_kind(fact, guess.role, why_coded.get(fact.name, ""))
     levels, kind, remark = guess_levels(fact, kind, unit)
     column = Column(name=fact.name, role=guess.role, kind=kind, levels=levels)
     gaps = _gaps(fact, numeric=kind == "numeric")

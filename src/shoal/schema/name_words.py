@@ -144,8 +144,8 @@ QUASI = (
     ),
     _topic(
         "income",
-        "income salary wage wages earnings pincp povcat povpip poverty faminc hhinc pov pension pensions welfare "
-        "benefit benefits",
+        "income salary wage wages earnings pincp povcat povpip poverty faminc hhinc pov ses socioeconomic "
+        "pension pensions welfare benefit benefits",
         "depriv",
     ),
     _topic("housing or tenure", "housing own rent tenure roof walls dwelling"),
