@@ -102,6 +102,8 @@ def _numbers(known: pl.Series) -> dict[str, int]:
     counted = _counted(known)
     values, counts = counted["value"].cast(pl.Float64).to_numpy(), counted["n"].to_numpy()
     ends = _ends(values)
+    if len(values) - len(ends) < 2:  # 0, 1 and 9: nothing is left of no and yes, so 0 says no
+        ends = [place for place in ends if values[place] != 0]
     rest = np.delete(values, ends)
     if len(rest) < 2:
         return {}

@@ -101,7 +101,7 @@ _CODE = re.compile(
     r"^(?:race|marital|country of|language of|citizenship|religio\w+|occupation|industry|type of|kind of)\b"
 )
 _BETWEEN = re.compile(r"^(?:\w+ )?(?:time|days|weeks|months|years)\b(?: \(?\w+\)?){0,2} (?:to|until|between)\b")
-_VAGUE = frozenset(("own", "area"))  # which say something in a name, and little in a sentence
+_VAGUE = frozenset(("own", "area", "density"))  # which say something in a name, and little in a sentence
 _STEPS = re.compile(r"\b(?:how (?:often|much|many)|levels?|degree|grade|amount|highest|frequency|scale|severity)\b")
 _STRONG = frozenset(
     topic.about for topic in QUASI if topic.about not in ("a date", "family and marriage", "work", "housing or tenure")

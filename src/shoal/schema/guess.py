@@ -47,6 +47,7 @@ from shoal.schema.name_words import (
     HOUSEHOLD_NUMBERS,
     IDENTIFIERS,
     LENGTHS,
+    MODIFIERS,
     NAME_PARTS,
     NOT_NUMBERED,
     NOT_PLACES,
@@ -282,8 +283,9 @@ def _by_mark(fact: Facts) -> Guess | None:
 def _by_parts(fact: Facts) -> Guess | None:
     """What a name in one piece speaks of when it is taken apart (``totmed``)."""
     parts = [part for word in fact.words[:-1] for part in parts_of(word) if part not in COORDINATES]
+    telling = [part for part in parts if part not in MODIFIERS] or parts  # cigpday: cigarettes, not days
     for role, topics in _ROLES:
-        about = next((topic.about for topic in topics for part in parts if part in topic.words), None)
+        about = next((topic.about for topic in topics for part in telling if part in topic.words), None)
         if about is not None:
             return Guess(role=role, reason=f"Taken apart, the name speaks of {about}")
     about = next((about for part in parts if (about := glued(part)) is not None), None)

@@ -127,7 +127,7 @@ def says_the_same(one: Facts, other: Facts) -> bool:
 
 
 def one_each(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> dict[str, Guess]:
-    """Keep one weight, a person's before a household's, one unit and one household: a schema has one of each."""
+    """Keep one weight (the final one, a person's before a household's), one unit, one household: a schema has one."""
     spare = {
         "weight": Guess(role="quasi", reason="A second survey weight: a schema has one, and weights tell people apart"),
         "unit": Guess(role="identifier", reason="A second number of persons: a schema has one unit"),
@@ -135,7 +135,7 @@ def one_each(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> dict[str, 
     }
     seen: set[str] = set()
     kept = dict(guesses)
-    for fact in sorted(facts, key=_of_households):
+    for fact in sorted(facts, key=_later):
         role = guesses[fact.name].role
         if role in seen:
             kept[fact.name] = spare[role]
@@ -144,6 +144,6 @@ def one_each(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> dict[str, 
     return kept
 
 
-def _of_households(fact: Facts) -> bool:
+def _later(fact: Facts) -> tuple[bool, bool]:
     said = {*fact.words, *re.findall(r"[a-z]+", fact.label.lower())}
-    return bool(said & HOUSEHOLD) and not said & {"person", "personal", "persons", "individual"}
+    return "final" not in said, bool(said & HOUSEHOLD) and not said & {"person", "personal", "persons", "individual"}

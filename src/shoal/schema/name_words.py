@@ -24,6 +24,7 @@ __all__ = [
     "IDENTIFIERS",
     "LENGTHS",
     "MEASURES",
+    "MODIFIERS",
     "NAME_PARTS",
     "NOT_NUMBERED",
     "NOT_PLACES",
@@ -139,7 +140,7 @@ QUASI = (
     _topic("education", "edu school schooling degree hideg college highsch edrecode", "educ"),
     _topic(
         "work",
-        "job industry indp workclass profession veteran dvet military unemp work worker working retired",
+        "job industry indp workclass profession veteran dvet military unemp work worker working retired hours overtime",
         "occup employ unemploy indus",
     ),
     _topic(
@@ -291,13 +292,14 @@ _GLUED = {  # stems that mean something only as parts of a name in one piece
     "costs, payments or amounts": "cost chrg pay pmt paid amt bill",
     "a habit": "drink alc cig smk tob subst sub",
 }
-_MODIFIERS = _set(
+MODIFIERS = _set(
     "tot total num number count cnt amt type cat grp group class days day dys yr yrs year years mon mons months wk "
     "wks weeks hrs max min mean avg med std log ln any ever never cur curr now prev prior past post pre base baseline "
     "fu first last fast test lev level levl stat status score scr index idx ind flag flg bin new old high low hi lo "
     "sys dia dur freq freqs time times age1 reason res per pct perc rate ratio change chg diff sum self fam mom dad "
     "hist phys ment gen soc sa code cd desc dt date own other oth add non w h n l m p f q"
 )
+_WHOLE = _set("current currently different parent parents")  # words that only seem to be made of others (cur, rent)
 _LETTERS = frozenset("nlqmfpwh")  # of one letter, which begin a name: number of, logarithm of, mother's
 
 
@@ -316,7 +318,7 @@ def parts_of(word: str) -> tuple[str, ...]:
     >>> parts_of("illdays"), parts_of("stage")
     (('ill', 'days'), ())
     """
-    found = _split(word) if 5 <= len(word) <= 20 else None
+    found = _split(word) if 5 <= len(word) <= 20 and word not in _WHOLE else None
     return found if found is not None and any(part in _stems() for part in found) else ()
 
 
@@ -326,9 +328,9 @@ def _split(word: str) -> tuple[str, ...] | None:
     best: tuple[str, ...] | None = None
     for end in range(len(word) - 1, 0, -1):
         head, tail = word[:end], word[end:]
-        if not (head in _stems() or (head in _MODIFIERS and (len(head) > 1 or head in _LETTERS))):
+        if not (head in _stems() or (head in MODIFIERS and (len(head) > 1 or head in _LETTERS))):
             continue
-        rest = (tail,) if len(tail) > 1 and (tail in _stems() or tail in _MODIFIERS) else _split(tail)
+        rest = (tail,) if len(tail) > 1 and (tail in _stems() or tail in MODIFIERS) else _split(tail)
         if rest is not None and (best is None or 1 + len(rest) < len(best)):
             best = (head, *rest)
     return best
