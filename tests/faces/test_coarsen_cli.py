@@ -178,6 +178,8 @@ def test_where_the_screen_is_short_promises_stay_and_figures_give_way():
         lines = summary(release, True, most)
         assert len(lines) <= most
         assert sum(line.startswith(("verified", "proved")) for line in lines) == len(firm)
+        heads = [i for i, line in enumerate(lines) if line.rstrip().endswith("reading")]
+        assert all(lines[i + 1].startswith("  ") for i in heads), "no head without a figure"
 
 
 def test_a_note_that_is_too_long_goes_on_in_the_next_line():

@@ -17,7 +17,7 @@ from shoal.synth.domain import encode_table
 from shoal.synth.graph_measure import measure_graph
 from shoal.synth.graphical import Graphical, Sightings, fit_graphical
 from shoal.synth.junction import adjacency, blur, fitting, junction, planned, prices
-from shoal.synth.levels import believed_counts
+from shoal.synth.levels import believed_counts, believed_ends
 from shoal.synth.parents import Parents, all_pairs
 from shoal.synth.pegs_by_graph import loss, polished
 from shoal.synth.spend import Purse, total_budget
@@ -136,6 +136,44 @@ def test_believed_counts_are_posterior_means():
     assert kept[0] == pytest.approx(2000, rel=0.05)
     assert kept[1:].max() < 40, "levels that can't be seen share what is left"
     assert np.isfinite(believed_counts(np.array([-1e16, 1e15, 3.0]), 1e30, 1.0)).all()
+
+
+@given(st.lists(st.integers(-50, 50), min_size=1, max_size=12), st.floats(1.0, 400.0))
+@settings(max_examples=40, deadline=None)
+def test_the_ends_of_an_ordered_column_peter_out(tail, variance):
+    """Beyond the last clear level: least squares under the order, each run of equal ones shrunk by its sum."""
+    from sklearn.isotonic import isotonic_regression
+
+    tail = np.array([min(y, 3 * variance**0.5) for y in tail])
+    y = np.array([1000.0, 900.0, *tail, 77.0])  # the last one is a missing cell: no part of the order
+    found = believed_ends(y, variance, len(y) - 1)
+    falling = np.maximum(isotonic_regression(tail, increasing=False), 0)
+    runs = np.array([(np.abs(falling - value) < 1e-9).sum() for value in falling])
+    sums = falling * runs
+    want = falling * sums**2 / np.maximum(sums**2 + runs * variance, 1e-300)
+    np.testing.assert_allclose(found[2:-1], want, atol=1e-6)
+    assert np.isnan(found[[0, 1, -1]]).all()
+    np.testing.assert_allclose(believed_ends(y[-2::-1], variance, len(y) - 1), found[-2::-1], atol=1e-9)
+
+
+def test_ends_are_left_alone_where_nothing_or_everything_is_clear():
+    assert believed_ends(np.array([3.0, -5.0, 4.0]), 100.0, 3) is None
+    assert believed_ends(np.array([300.0, -5.0, 400.0]), 100.0, 3) is None
+    assert believed_ends(np.array([300.0, 0.0, 0.0]), 100.0, 0) is None, "nominal"
+
+
+def test_counts_of_single_columns_are_taken_and_ties_stay():
+    rng = np.random.default_rng(4)
+    regions = [(0,), (1,), (2,), (3,), (0, 1), (1, 3)]
+    model = Graphical.of(SIZES, 100.0, {r: rng.normal(0, 1, [SIZES[i] for i in r]) for r in regions})
+    wanted = np.full(SIZES[0], np.nan)
+    wanted[-1] = 0.0
+    wanted[0] = model.total * model.shares()[0][0] / 2
+    after = model.with_counts({0: wanted})
+    np.testing.assert_allclose(after.shares()[0][[0, -1]] * model.total, wanted[[0, -1]], rtol=0.02, atol=1e-9)
+    assert after.total == model.total
+    was, now = (m.pair_tables()[0, 1][:-1] for m in (model, after))
+    np.testing.assert_allclose(now / now.sum(axis=1, keepdims=True), was / was.sum(axis=1, keepdims=True), rtol=1e-6)
 
 
 def test_rows_follow_the_model():
@@ -281,6 +319,32 @@ def test_a_full_tree_leaves_picks_to_pairs_outside_of_it(monkeypatch):
     assert found.model.tree.n_cells <= 20
     for pair in [(0, 1), (2, 3)]:
         assert found.targets[pair][[0, 1], [0, 1]].sum() > 2700, "of 3,000 records, all of which have the same twice"
+
+
+class Gaussian(Plain):
+    """A purse whose noise repeats."""
+
+    def apart(self, what, counts, prices):
+        super().apart(what, counts, prices)
+        scales = [1 / (2 * price.rho) ** 0.5 for price in prices]
+        rng = np.random.default_rng(len(counts))
+        return [table + rng.normal(0, s, table.shape) for table, s in zip(counts, scales, strict=True)], [
+            s**2 for s in scales
+        ]
+
+
+def test_noise_in_empty_bins_far_out_does_not_move_a_mean():
+    """A mean of 14 became 17: empty bins of bounds of 0 to 400 kept the noise above zero that they had got."""
+    rng = np.random.default_rng(1)
+    table = pl.DataFrame({"stay": rng.gamma(2.0, 5.0, 2000), **{name: rng.integers(0, 4, 2000) for name in "abcd"}})
+    known = {name: range(4) for name in "abcd"}
+    schema = Schema.of(quasi=list("abcd"), sensitive=["stay"], levels=known, bounds={"stay": (0, 400)})
+    encoded = encode_table(table, schema, bins=16, missing="refuse", public=True, owner="test")
+    pegs = PeGS(epsilon=0.5, delta=1e-9, missing="refuse")
+    found, _ = measure_graph(pegs, encoded, Parents.of(pegs, encoded.domain), Gaussian(left=total_budget(0.5, 1e-9)))
+    at = encoded.domain.names.index("stay")
+    true = np.bincount(encoded.codes[:, at], minlength=16) / 2000 @ np.arange(12.5, 400, 25)
+    assert found.model.shares()[at] @ np.arange(12.5, 400, 25) == pytest.approx(true, rel=0.1)
 
 
 @given(st.integers(0, 10**6))

@@ -120,6 +120,7 @@ def summary(release: Release, written: bool, most: int) -> list[str]:
     """
     promised = list(_promised(release.claims, _MOST_CLAIMS))
     figures = list(reading_lines("", _figures(release)))[: most - len(promised) - 2]
+    figures = figures if len(figures) > 1 else []  # a head alone says nothing
     lines = [_head(release, written), *promised, *figures]
     return [clipped(line) for line in (*lines, *_watch(release, most - len(lines)))]
 

@@ -17,7 +17,8 @@
    money by their cells, and the other half goes where most is open. What is left buys one-way tables and pairs that
    say more than noise once more. With little noise under pure ε all pairs are measured at once in place of steps 3
    and 4.
-5. Pairs that the junction tree can't hold have the target e plus what shrinkage believes of their deviation.
+5. The ends of ordered columns, where nothing is clear, are set to what is believed of them by all tables (`levels`).
+   Pairs that the junction tree can't hold have the target e plus what shrinkage believes of their deviation.
 
 Promise: only `Purse` sees counts, at prices that are fixed before each look by public numbers and noisy answers, and
 parts of a budget add up to it exactly. So ε (or ρ) is that of adaptive composition. Everything else is post-processing.
@@ -122,7 +123,7 @@ class _Look:
         self.counts, self.sizes, self.purse = encoded.counts, encoded.domain.sizes, purse
         self.missing = [axis.missing_cell for axis in encoded.domain.axes]
         self.all = purse.left
-        self.seen = Sightings(sizes=self.sizes)
+        self.seen = Sightings(sizes=self.sizes, ordered=tuple(axis.n_ordered for axis in encoded.domain.axes))
         self.inside: list[Region] = [(i,) for i in range(len(self.sizes))]
         self.pairs = [pair for pair in all_pairs(len(self.sizes)) if self._cells(pair) <= TREE_CELLS]
         self.truth = {pair: self.counts.pair(*pair) for pair in self.pairs}
@@ -226,6 +227,7 @@ class _Look:
             self._buy("clear tables, again", _priced(regions, cells, self.purse.left))
         self.total = self.seen.total()
         self._fit(plan.steps)
+        self.model = self._model.with_counts(self.seen.ends())
 
     def found(self) -> Found:
         """Step 5."""

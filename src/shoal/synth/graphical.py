@@ -22,19 +22,25 @@ import numpy as np
 from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
 from shoal.synth._graph_kernels import Wiring, calibrated, descend, draw_keyed, pairs_with, wired
 from shoal.synth.junction import Junction, Region, junction
-from shoal.synth.levels import believed_counts
+from shoal.synth.levels import believed_counts, believed_ends
 from shoal.synth.tables import keys, mean_of_two
 
 __all__ = ["Graphical", "Sightings", "fit_graphical"]
 
 NEVER = -1e4  # the potential of a cell that is taken to be empty
+_RAKED = 3  # rounds of proportional fitting
+_LEAST = 1e-30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sightings:
-    """What was measured: noisy tables by their columns, and the variance of a cell's noise in each."""
+    """What was measured: noisy tables by their columns, and the variance of a cell's noise in each.
+
+    Of a column i the first `ordered[i]` levels are in order; none where it is left out.
+    """
 
     sizes: tuple[int, ...]
+    ordered: tuple[int, ...] = ()
     tables: Mapping[Region, FloatArray] = field(default_factory=dict)
     variance: Mapping[Region, float] = field(default_factory=dict)
 
@@ -46,7 +52,7 @@ class Sightings:
                 values[region], noise[region] = mean_of_two(values[region], noise[region], table, variance[region])
             else:
                 values[region], noise[region] = table.astype(np.float64), variance[region]
-        return Sightings(sizes=self.sizes, tables=values, variance=noise)
+        return replace(self, tables=values, variance=noise)
 
     def total(self) -> float:
         """The number of records: the mean of what the one-way tables sum to, weighted by 1/variance; at least 1."""
@@ -60,6 +66,20 @@ class Sightings:
             r: believed_counts(y, self.variance[r], total) for r, y in self.tables.items() if len(r) == 1
         }
         return replace(self, tables={**self.tables, **near})
+
+    def ends(self) -> dict[int, FloatArray]:
+        """For ordered columns what is believed of the levels at their ends, not-a-number for all others (`levels`)."""
+        found = {i: believed_ends(*self._one_way(i), n) for i, n in enumerate(self.ordered) if n > 2}
+        return {i: counts for i, counts in found.items() if counts is not None}
+
+    def _one_way(self, i: int) -> tuple[FloatArray, float]:
+        """The counts of a column by all tables that hold it, and the variance of their noise."""
+        found, noise = self.tables[i,], self.variance[i,]
+        for pair in (pair for pair in self.pairs if i in pair):
+            summed = self.tables[pair].sum(axis=1 - pair.index(i))
+            n_summed = self.tables[pair].size // len(found)
+            found, noise = mean_of_two(found, noise, summed, self.variance[pair] * n_summed)
+        return found, noise
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -107,6 +127,16 @@ class Graphical:
             for i in range(len(self.tree.sizes))
         )
         return [_shared(side) for side in sides]
+
+    def with_counts(self, wanted: Mapping[int, FloatArray]) -> Graphical:
+        """The same ties, with these counts of single columns (not-a-number: as they are), by proportional fitting."""
+        model = self
+        for _ in range(_RAKED if wanted else 0):
+            shares, theta = model.shares(), dict(model.theta)
+            for i, counts in wanted.items():
+                theta[i,] = theta[i,] + _log_ratio(counts / self.total, shares[i])
+            model = Graphical.of(self.tree.sizes, self.total, theta, self.step)
+        return model
 
     def draw(self, n: int, rng: Generator) -> IntArray:
         """Draw `n` rows of cells along the tree; rows with equal cells before share the cells to come evenly."""
@@ -176,6 +206,13 @@ def _shared(side: FloatArray) -> FloatArray:
     whole = float(side.sum())
     shares: FloatArray = side / whole if 0 < whole < np.inf else np.full(len(side), 1.0 / len(side))
     return shares
+
+
+def _log_ratio(wanted: FloatArray, shares: FloatArray) -> FloatArray:
+    """log(wanted / shares), 0 where nothing is wanted or there is nothing to change."""
+    open_ = ~np.isnan(wanted) & (shares > 0)
+    ratio = np.where(open_, wanted, 1.0) / np.where(open_, shares, 1.0)
+    return np.where(ratio > 0, np.log(np.maximum(ratio, _LEAST)), NEVER)
 
 
 def _flat(tables: Iterable[FloatArray]) -> FloatArray:
