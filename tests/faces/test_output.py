@@ -166,3 +166,16 @@ def test_ctrl_c_while_libraries_are_loaded_is_silent(monkeypatch, capsys):
         start.run()
     assert left.value.code == 130
     assert capsys.readouterr() == ("", "")
+
+
+def test_ctrl_c_while_the_last_words_are_said_is_silent(monkeypatch, capsys):
+    from shoal.cli import main, start
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "run", interrupted)
+    with pytest.raises(SystemExit) as left:
+        start.run()
+    assert left.value.code == 130
+    assert capsys.readouterr() == ("", "")

@@ -1,4 +1,4 @@
-"""Where the `shoal` command begins: before its libraries are loaded, so that Ctrl-C is quiet then, too."""
+"""Where the `shoal` command begins and ends: Ctrl-C is quiet while its libraries are loaded and its last words said."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ def run() -> None:
     """Load the command line and run it."""
     try:
         from shoal.cli.main import run as run_command
-    except KeyboardInterrupt:
+
+        run_command()
+    except KeyboardInterrupt:  # a command that is at work says itself what became of it
         sys.exit(_INTERRUPTED)
-    run_command()
