@@ -39,8 +39,8 @@ class CertifiedRegressor(CertifiedForest):
         Public range of the outcome; a number outside counts as the nearer end. A range that is far wider than the
         values makes them small shares, which noise hides: give the narrowest that is public knowledge.
     calibration_share
-        As in `CertifiedForest`, where it is smaller: shares of a range vary less than two classes do, so an overconfident
-        sum costs a number more.
+        As in `CertifiedForest`, where it is smaller: shares of a range vary less than two classes do, so an
+        overconfident sum costs a number more.
     design, cuts, max_features, n_trees, max_depth, weights, rows_per_person, random_state
         As in `CertifiedForest`.
 
