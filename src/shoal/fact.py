@@ -7,12 +7,15 @@ inside unless its maker says that it follows from the schema, the recipe and the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+import numpy as np
+
+from shoal.arrays import BoolArray, IntArray
 from shoal.record import Record
 
-__all__ = ["Counts", "Fact", "Step", "sentences"]
+__all__ = ["Counts", "Fact", "RewrittenCells", "Step", "sentences"]
 
 Counts = Literal["records", "persons", "cells", "groups"]
 
@@ -52,6 +55,29 @@ class Fact(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RewrittenCells:
+    """Which known cells of a column a rule rewrote, and what the column was found to hold.
+
+    That it did may be told only if most of the released cells were rewritten, as then the column shows it; that a few
+    were, such as ages over 89, tells of these people, and a later step may leave them out.
+    """
+
+    column: str
+    title: str
+    rows: IntArray
+    rewritten: BoolArray
+
+    def at(self, rows: IntArray) -> RewrittenCells:
+        """The same with its rows numbered as `rows` says."""
+        return replace(self, rows=rows[self.rows])
+
+    def show(self, released: IntArray) -> bool:
+        """Whether most of the released cells were rewritten."""
+        own = self.rewritten[np.isin(self.rows, released)]
+        return 2 * int(own.sum()) > len(own)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Step(Record):
     """What one step of a recipe did.
 
@@ -63,6 +89,8 @@ class Step(Record):
         Loss, moves, counts: for inside.
     outside
         What of it may leave: nothing but what the released rows show anyway, such as the levels that were chosen.
+    cells
+        What was rewritten cell by cell, until it is known which rows are released (`of_released`).
     reidentification, linkage
         What an intruder achieves after this step, where it was measured: for inside.
     """
@@ -70,8 +98,17 @@ class Step(Record):
     name: str
     details: Mapping[str, Any] = field(default_factory=dict)
     outside: Mapping[str, Any] = field(default_factory=dict)
+    cells: tuple[RewrittenCells, ...] = ()
     reidentification: float | None = None
     linkage: float | None = None
+
+    private = ("cells",)
+
+    def of_released(self, rows: IntArray) -> Step:
+        """The step once it is known which rows are released: the columns that it rewrote, by what they held."""
+        shown = [one for one in self.cells if one.show(rows)]
+        held = {one.title: [other.column for other in shown if other.title == one.title] for one in shown}
+        return replace(self, outside={**self.outside, **held}, cells=())
 
 
 def sentences(facts: Iterable[Fact], *, outside: bool = False) -> tuple[str, ...]:

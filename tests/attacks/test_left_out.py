@@ -168,3 +168,21 @@ def test_rules_of_a_preset_see_the_types_that_are_written(tmp_path):
         release.write(tmp_path / str(len(seen)))
         seen.append(leaving(tmp_path / str(len(seen))))
     assert seen[0] == seen[1]
+
+
+def test_whether_most_dates_were_rewritten_is_judged_by_the_kept(tmp_path):
+    """Half of the others have dates, half have years: the manifest told which of both the suppressed person has."""
+    steps = [shoal.SafeHarbor(year=2024), shoal.Generalize(k=2, limits={"age": 0, "sex": 0, "kind": 0})]
+    seen = []
+    for own in ("2020-05-01", "2019"):
+        dates = ["2020-05-01" if i % 2 else "2019" for i in range(N)]
+        table = (
+            crowd().rename({"town": "kind"}).with_columns(pl.col("cost") % 90, seen_date=pl.Series([own, *dates[1:]]))
+        )
+        schema = shoal.Schema.of(quasi=["age", "sex", "kind"], sensitive=["cost"], other=["visits", "seen_date"])
+        given = {"seed": 3, "key": KEY, "preset": "safe-harbor"}
+        release = make(table, schema, Coarsening.of(steps), **given)
+        assert 0 not in release.source_rows
+        release.write(tmp_path / own)
+        seen.append(leaving(tmp_path / own))
+    assert seen[0] == seen[1]

@@ -2,6 +2,7 @@
 
 from datetime import date
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -10,6 +11,7 @@ from shoal.compliance.safe_harbor import LimitedDataSet, SafeHarbor
 from shoal.compliance.scan import scan
 from shoal.conform import prepare
 from shoal.errors import GuaranteeError, ParameterError
+from shoal.fact import Step
 
 
 def apply(table, method=None, **roles):
@@ -107,7 +109,9 @@ def test_dates_by_value_whatever_the_name():
         "x2": [2020, 2019, 1999],
         "x3": [2020, 2021, 2019],
     }
-    assert done.outside == {"dates": ["dod", "disch", "x1", "x2", "x3"]}
+    assert Step(name="x", cells=done.cells).of_released(np.arange(3)).outside == {
+        "dates": ["dod", "disch", "x1", "x2", "x3"]
+    }
 
 
 def test_two_valued_places_and_age_groups():

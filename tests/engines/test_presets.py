@@ -126,7 +126,11 @@ def test_safe_harbor_writes_what_memory_writes(engine, clinic, tmp_path, more):
     whole = shoal.coarsen(clinic, CLINIC, methods, preset="safe-harbor")
     out, expected = released(tmp_path / "out"), whole.in_file_types()
     assert out.sort(out.columns).equals(expected.sort(expected.columns))
-    assert of_preset(done.facts, "safe-harbor") == of_preset(whole.facts, "safe-harbor")
+    said, expected = (of_preset(one.facts, "safe-harbor") for one in (done, whole))
+    told = [
+        words.replace("'zip', ", "") if more else words for words in expected
+    ]  # who is left out may have had another
+    assert said == told
     assert set(out["zip"]) <= {"021", "000", "941"} or more
     assert [(c.kind, c.value) for c in done.claims] == [
         (c.kind, c.value) for c in whole.claims if c.basis != "measured"

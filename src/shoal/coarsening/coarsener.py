@@ -25,7 +25,7 @@ from shoal.condition.attackers import risk_limits, smallest_k, worst_risks
 from shoal.conform import Prepared
 from shoal.equivalence import classes_of
 from shoal.errors import ParameterError
-from shoal.fact import Fact, sentences
+from shoal.fact import Fact, RewrittenCells, sentences
 from shoal.frame import adopt, pick, with_columns
 from shoal.method import Method
 
@@ -51,6 +51,8 @@ class Coarsened:
         Loss, counts, whether the optimum was found, and so on; JSON-safe, for inside.
     outside
         What of it may leave: only what the released rows show anyway, such as the levels that were chosen.
+    cells
+        What was rewritten cell by cell, by place among the prepared rows: which rows are released decides what is told.
     """
 
     columns: Mapping[str, pl.Series]
@@ -58,6 +60,7 @@ class Coarsened:
     facts: tuple[Fact, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     outside: Mapping[str, Any] = field(default_factory=dict)
+    cells: tuple[RewrittenCells, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ Digits with no area in the census (military mail, boxes, unassigned ranges) have
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
@@ -57,7 +57,7 @@ from shoal.compliance.scan import (
 from shoal.compliance.side_doors import Rows, rows_of, with_side_doors
 from shoal.conform import Prepared
 from shoal.errors import GuaranteeError, ParameterError
-from shoal.fact import Fact
+from shoal.fact import Fact, RewrittenCells
 from shoal.frame import series
 from shoal.method import ReportText
 from shoal.params import ColumnNames, Help, Range, check
@@ -67,6 +67,7 @@ from shoal.schema.infer import words_in
 __all__ = [
     "CENSUS",
     "SMALL_ZIPS",
+    "HeldColumns",
     "LimitedDataSet",
     "SafeHarbor",
     "is_zip",
@@ -78,6 +79,18 @@ __all__ = [
 _REWRITTEN = {GEOGRAPHIC, DATES, AGES}
 _FOR_PEOPLE = {OTHER_CODES, FREE_TEXT}  # named after the release, for a person to judge
 _STREET = ("street", "address", "addr")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldColumns:
+    """The columns that were rewritten, by what they held.
+
+    `shown` are those of which most cells were, judged over all rows; `always` those of which every cell was, whatever
+    the rows (dates by their type, suppressed places): these may be told where rows are left out later.
+    """
+
+    shown: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    always: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,18 +157,17 @@ class SafeHarbor(Coarsener):
         found = self.judged(counted, rows_of(frame, prepared.schema.unit))
         made = {name: self._column(series(frame, name), found, counted[name]) for name in counted}
         columns = {name: _levels(column, prepared.schema) for name, column in made.items() if column is not None}
-        known = {name: series(frame, name).to_frame("value").with_columns(count=pl.lit(1)) for name in columns}
         return Coarsened(
             columns=columns,
             kept=np.ones(prepared.n, dtype=np.bool_),
             facts=self.facts,
             details=_held(found, columns),
-            outside=_held(found, _mostly_rewritten(columns, known)),
+            cells=tuple(_cells(series(frame, name), new, _title(found, name)) for name, new in columns.items()),
         )
 
     def apply_counted(
         self, schema: Schema, counted: Mapping[str, pl.DataFrame], rows: Rows
-    ) -> tuple[dict[str, pl.DataFrame], dict[str, list[str]]]:
+    ) -> tuple[dict[str, pl.DataFrame], HeldColumns]:
         """What is written for each different value of a column, and which columns held what, as far as it shows.
 
         `counted` has the values (``value``) of each released column with their rows (``count``), missing ones too; the
@@ -166,7 +178,8 @@ class SafeHarbor(Coarsener):
         made = {name: self._column(cells["value"].alias(name), found, cells) for name, cells in counted.items()}
         columns = {name: _levels(column, schema) for name, column in made.items() if column is not None}
         maps = {name: pl.DataFrame({"from": counted[name]["value"], "to": new}) for name, new in columns.items()}
-        return maps, _held(found, _mostly_rewritten(columns, counted))
+        always = [name for name in columns if counted[name]["value"].dtype.is_temporal() or _is_blank(columns[name])]
+        return maps, HeldColumns(shown=_held(found, _mostly_rewritten(columns, counted)), always=_held(found, always))
 
     def judged(self, counted: Mapping[str, pl.DataFrame], rows: Rows) -> Scan:
         """What the columns hold, once nothing in them must be refused."""
@@ -240,9 +253,21 @@ def _rewritten_share(new: pl.Series, cells: pl.DataFrame) -> float:
     return int(other["count"].sum()) / max(1, int(both["count"].sum()))
 
 
+def _cells(old: pl.Series, new: pl.Series, title: str) -> RewrittenCells:
+    known = old.is_not_null().to_numpy()
+    changed = old.cast(pl.String).ne_missing(new.cast(pl.String)).to_numpy()
+    return RewrittenCells(column=old.name, title=title, rows=np.flatnonzero(known), rewritten=changed[known])
+
+
+def _title(found: Scan, name: str) -> str:
+    """What a column was found to hold: dates before ages, which somebody who is left out may have brought in."""
+    titles = [finding.identifier for finding in found.findings if finding.column == name]
+    return DATES if DATES in titles else titles[0]
+
+
 def _held(found: Scan, columns: Iterable[str]) -> dict[str, list[str]]:
     """The columns that were rewritten, by what they held."""
-    held = {name: next(f.identifier for f in found.findings if f.column == name) for name in columns}
+    held = {name: _title(found, name) for name in columns}
     return {title: [name for name, other in held.items() if other == title] for title in dict.fromkeys(held.values())}
 
 
@@ -297,10 +322,10 @@ class LimitedDataSet(Coarsener):
 
     def apply_counted(
         self, schema: Schema, counted: Mapping[str, pl.DataFrame], rows: Rows
-    ) -> tuple[dict[str, pl.DataFrame], dict[str, list[str]]]:
+    ) -> tuple[dict[str, pl.DataFrame], HeldColumns]:
         """Refuse what `apply` refuses, of the different values of each column with their rows; nothing is rewritten."""
         self.judged({name: cells.drop_nulls("value") for name, cells in counted.items()})
-        return {}, {}
+        return {}, HeldColumns()
 
     def judged(self, counted: Mapping[str, pl.DataFrame]) -> Scan:
         """What the columns hold, once nothing in them must be refused."""
@@ -396,6 +421,10 @@ def _pooled(column: pl.Series) -> pl.Series:
 def _blank(column: pl.Series) -> pl.Series:
     """A column in which everything is suppressed, missing cells too."""
     return pl.Series(column.name, [SUPPRESSED]).new_from_index(0, len(column))
+
+
+def _is_blank(column: pl.Series) -> bool:
+    return column.dtype == pl.String and bool((column == SUPPRESSED).all())
 
 
 def _speaks_of_street(name: str) -> bool:

@@ -231,13 +231,15 @@ class _State:
         kept = np.flatnonzero(done.kept)
         rest = pick(now.frame, kept) if done.kept.all() else self._of_kept(now, kept)
         written = {name: adopt(new.gather(kept), rest) for name, new in done.columns.items()}
+        origin = self.rows[now.rows] if self.steps else self.rows
+        cells = tuple(one.at(origin) for one in done.cells)
         return replace(
             self,
             frame=with_columns(rest, written),
             schema=_rewritten(now, done),
-            rows=self.rows[now.rows][kept] if self.steps else self.rows[kept],
+            rows=origin[kept],
             facts=(*self.facts, *done.facts),
-            steps=(*self.steps, Step(name=step.name, details=done.details, outside=done.outside)),
+            steps=(*self.steps, Step(name=step.name, details=done.details, outside=done.outside, cells=cells)),
             methods=(*self.methods, step),
         )
 

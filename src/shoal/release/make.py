@@ -138,7 +138,7 @@ def make(
         source=source,
         caveats=made.caveats,
         earned=made.claims,
-        steps=(*first.steps, *made.steps),
+        steps=tuple(step.of_released(made.source_rows) for step in (*first.steps, *made.steps)),
         model=made.model,
         spending=made.spending,
         paid=made.paid,

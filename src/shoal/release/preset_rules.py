@@ -146,7 +146,7 @@ def after_step(now: Rewritten, step: Coarsener) -> Rewritten:
         table=leave(with_columns(frame, new), like=now.table),
         schema=now.schema.with_columns(columns),
         facts=(*now.facts, *made.facts, *([MEASURED] if new else [])),
-        steps=(*now.steps, Step(name=step.name, details=made.details, outside=made.outside)),
+        steps=(*now.steps, Step(name=step.name, details=made.details, outside=made.outside, cells=made.cells)),
     )
 
 
@@ -296,7 +296,7 @@ def tables_after(tables: Any, schema: LinkedSchema, preset: Preset | None, recip
         tables={name: one.table for name, one in made.items()},
         schema=LinkedSchema(tuple(replace(table, columns=made[table.name].schema) for table in schema.tables)),
         facts=tuple(fact for i, fact in enumerate(said) if fact not in said[:i]),
-        steps=tuple(step for one in made.values() for step in one.steps),
+        steps=tuple(step.of_released(np.arange(len(one.table))) for one in made.values() for step in one.steps),
     )
 
 

@@ -8,7 +8,7 @@ memory writes. A column of more values must be rounded, or allowed by a person w
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -31,12 +31,16 @@ _MOST_VALUES = 2_000_000  # different values of one column on the driver
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewrittenRelation:
-    """A relation after the first steps, its schema, what was done, and which columns held what."""
+    """A relation after the first steps, its schema, what was done, and which columns held what.
+
+    `removed` is judged over all rows, `always` holds whichever rows are left out later.
+    """
 
     relation: Relation
     schema: Schema
     facts: tuple[Fact, ...] = ()
-    removed: Mapping[str, Sequence[str]]
+    removed: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    always: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def is_first_step(step: object) -> bool:
@@ -47,7 +51,7 @@ def is_first_step(step: object) -> bool:
 def rewritten_on(engine: Engine, relation: Relation, schema: Schema, steps: Iterable[Coarsener]) -> RewrittenRelation:
     """The relation as the first steps write it."""
     check_columns(enter(pl.DataFrame(schema=dict(relation.types)).drop(PERSON, strict=False)), schema)
-    now = RewrittenRelation(relation=relation, schema=schema, removed={})
+    now = RewrittenRelation(relation=relation, schema=schema)
     for step in steps:
         assert isinstance(step, SafeHarbor | LimitedDataSet)
         now = _after(engine, now, step)
@@ -58,14 +62,18 @@ def _after(engine: Engine, now: RewrittenRelation, step: SafeHarbor | LimitedDat
     counted = counted_columns(engine, now.relation, released_names(now.schema, step.allow))
     maps, held = step.apply_counted(now.schema, counted, _rows(engine, now, counted))
     columns = [written_column(now.schema[name], table["from"], table["to"]) for name, table in maps.items()]
-    removed = {title: [*now.removed.get(title, ()), *names] for title, names in held.items()}
     return replace(
         now,
         relation=engine.recode(now.relation, maps, pl.DataFrame()) if maps else now.relation,
         schema=now.schema.with_columns(columns),
         facts=(*now.facts, *step.facts),
-        removed={**now.removed, **removed},
+        removed=_joined(now.removed, held.shown),
+        always=_joined(now.always, held.always),
     )
+
+
+def _joined(one: Mapping[str, Sequence[str]], other: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    return {title: [*one.get(title, ()), *other.get(title, ())] for title in (*one, *other)}
 
 
 def _rows(engine: Engine, now: RewrittenRelation, counted: Mapping[str, pl.DataFrame]) -> Rows:

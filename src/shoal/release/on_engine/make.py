@@ -168,12 +168,14 @@ def _of_people(task: _Task, allow: Sequence[str]) -> EngineMade:
     check_texts_on(engine, relation, shown(run.declared, run.recipe), sorted(allowed))
     now = rewritten_on(engine, relation, run.declared, first)
     made = runner_of(run.recipe)(replace(task, relation=now.relation, schema=now.schema))
-    by_preset = [MEASURED] if now.removed and not run.recipe.has_preset_steps else []
+    by_preset = [MEASURED] if now.relation is not relation and not run.recipe.has_preset_steps else []
     made = replace(made, facts=(*now.facts, *by_preset, *made.facts))
     if run.preset is None:
         return made
     n_rows = engine.known(relation, [])[ROWS]
-    held: dict[str, Any] = {"accept": run.accept, "n_rows": n_rows, "methods": first, "removed": now.removed}
+    only = all(map(is_first_step, run.recipe.methods))  # else rows may have been left out
+    removed = now.removed if only else now.always
+    held: dict[str, Any] = {"accept": run.accept, "n_rows": n_rows, "methods": first, "removed": removed}
     return held_to_preset(engine, made, run.preset, **held)
 
 
