@@ -678,6 +678,26 @@ def test_commands_for_keys_and_ledger(tmp_path):
     assert isinstance(run(app, ["ledger", "show", "--ledger", f"sqlite:///{tmp_path / 'no.db'}"]).exception, InputError)
 
 
+def test_what_was_charged_to_clients_is_priced_in_money(stand, tmp_path):
+    from decimal import Decimal
+
+    from typer.testing import CliRunner
+
+    from shoal.cli.main import app
+
+    assert stand.score().status_code == 200
+    url, file = f"sqlite:///{tmp_path / 'ledger.db'}", tmp_path / "bill.jsonl"
+    done = CliRunner().invoke(app, ["ledger", "export", "-o", str(file), "--rate", "0.1", "--ledger", url])
+    owed = Decimal(stand.spent()) * Decimal("0.1")
+    assert f"ward owes {owed}" in done.output
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [line["money"] for line in lines if line["kind"] == "charge" and line["client"]] == [str(owed)]
+    assert not any("money" in line for line in lines if line["kind"] != "charge")
+    plain = CliRunner().invoke(app, ["ledger", "export", "-o", str(tmp_path / "plain.csv"), "--ledger", url])
+    assert "owes" not in plain.output
+    assert "money" not in (tmp_path / "plain.csv").read_text()
+
+
 def test_a_query_is_read_once_by_the_axes_of_the_model(tmp_path, model_folder, monkeypatch):
     loaded = next(item for item in load_folder(model_folder) if item.model.name == "certified")
     stand, features = Stand(tmp_path, [loaded]), loaded.model.features

@@ -7,6 +7,7 @@ import io
 import json
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -49,7 +50,7 @@ _EXPORT = """Examples:
 
 shoal ledger export --out journal.csv --ledger sqlite:///ledger.db
 
-shoal ledger export --out journal.jsonl --ledger sqlite:///ledger.db
+shoal ledger export --out bill.csv --rate 0.5 --ledger sqlite:///ledger.db
 """
 _LIMIT = """Examples:
 
@@ -373,6 +374,9 @@ def export(
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write, .csv or .jsonl.")],
     ledger: LedgerUrl = "sqlite:///ledger.db",
     overwrite: Overwrite = False,
+    rate: Annotated[
+        float | None, typer.Option(min=0, help="Money per unit of epsilon: adds what each client owes for an answer.")
+    ] = None,
 ) -> None:
     """Export the journal: time, client, model, data set and cost; no queries or answers."""
     if out.suffix not in _WRITERS:
@@ -380,9 +384,12 @@ def export(
     check_free(out, overwrite)
     with _opened(ledger) as book:
         entries = list(book.journal())
+    owed = {} if rate is None else _billed(entries, Decimal(str(rate)))
     write_text(out, _WRITERS[out.suffix](entries))
-    answer(n_entries=len(entries), out=out)
+    answer(n_entries=len(entries), out=out, owed={name: str(sum_) for name, sum_ in owed.items()})
     _say(f"Wrote {len(entries):,} entries to {out}.")
+    for name, sum_ in owed.items():
+        _say(f"{name} owes {sum_}")
 
 
 @app.command(epilog=_LIMIT)
@@ -420,9 +427,21 @@ def _tell(balance: dict[str, Any]) -> None:
     _say(f"{balance['kind']} {balance['name']}: {amounts}")
 
 
+def _billed(entries: list[dict[str, Any]], rate: Decimal) -> dict[str, Decimal]:
+    """Give every answer that was charged to a client its price in money; the sum by client."""
+    owed: dict[str, Decimal] = {}
+    for line in entries:
+        if line["kind"] == "charge" and line.get("client") and line.get("epsilon"):
+            price = Decimal(str(line["epsilon"])) * rate
+            line["money"] = f"{price:f}"
+            owed[line["client"]] = owed.get(line["client"], Decimal(0)) + price
+    return owed
+
+
 def _csv(entries: list[dict[str, Any]]) -> str:
     text = io.StringIO()
     names = ["number", "at", "kind", "client", "model", "data", "epsilon", "rho", "purpose"]
+    names += ["money"] if any("money" in entry for entry in entries) else []
     writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
     writer.writerows({name: _plain(value) for name, value in entry.items()} for entry in entries)
