@@ -27,19 +27,16 @@ from shoal.errors import ColumnError
 from shoal.frame import Frame, adopt, pick, series, with_columns
 from shoal.schema import Column
 
-__all__ = ["canonical", "plain", "retyped"]
+__all__ = ["as_declared", "canonical", "plain", "retyped"]
 
 _EXACT = 2**53  # whole numbers up to it are exact as floats
 _LARGEST_KEY = 2**62
 _FEW_TEXTS = 2**16
 
 
-def canonical(prepared: Prepared, *, coded: bool = False) -> Prepared:
-    """The same records in plain types, sorted by what they hold.
-
-    Where texts are `coded`, as categories in the order of the texts, they stay so.
-    """
-    columns = _readable(prepared, coded)
+def canonical(prepared: Prepared) -> Prepared:
+    """The same records in plain types, sorted by what they hold."""
+    columns = _readable(prepared)
     order = _order(list(columns.values()), prepared.n)
     typed = {name: adopt(column, prepared.frame) for name, column in columns.items()}
     frame = pick(with_columns(prepared.frame, typed), order)
@@ -85,21 +82,20 @@ def retyped(frame: Frame, like: Frame) -> Frame:
     return with_columns(frame, {name: column for name, column in changed.items() if column is not None})
 
 
-def _readable(prepared: Prepared, coded: bool) -> dict[str, pl.Series]:
+def _readable(prepared: Prepared) -> dict[str, pl.Series]:
     """Every column but removed identifiers, by role; one of mixed types, which nothing reads, is left out."""
     columns = {}
     for role in ("quasi", "sensitive", "weight", "time", "other", "unit", "household", "identifier"):
         for column in prepared.schema.columns:
             if column.role == role and (role != "identifier" or column.pseudonym):
                 with suppress(ColumnError):
-                    content = series(prepared.frame, column.name)
-                    kept = coded and content.dtype == pl.Enum
-                    columns[column.name] = content if kept else _as_declared(plain(content), column)
+                    columns[column.name] = as_declared(series(prepared.frame, column.name), column)
     return columns
 
 
-def _as_declared(content: pl.Series, column: Column) -> pl.Series:
-    """Whole numbers among declared levels that are not all whole stay floats, as the levels are."""
+def as_declared(content: pl.Series, column: Column) -> pl.Series:
+    """The plain type of a prepared column; whole numbers among levels that are not all whole stay floats, as these."""
+    content = plain(content)
     broken = any(isinstance(level, float) and not level.is_integer() for level in column.levels or ())
     return content.cast(pl.Float64) if broken and content.dtype.is_integer() else content
 

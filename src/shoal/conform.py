@@ -97,8 +97,14 @@ class Prepared:
         return np.arange(self.n) if name is None else unit_numbers(series(self.frame, name))
 
 
-def prepare(table: Any, schema: Schema) -> Prepared:
+def prepare(table: Any, schema: Schema, *, records: IntArray | None = None) -> Prepared:
     """Hold `table` to `schema` and apply its rules for missing numbers.
+
+    Parameters
+    ----------
+    records
+        How many records each row stands for, where they are not records: of the different values of a column, or of
+        distinct combinations. What is judged or told by a number of records then counts these.
 
     Raises
     ------
@@ -120,9 +126,10 @@ def prepare(table: Any, schema: Schema) -> Prepared:
     problems.each(lambda named: _check_named(frame, *named), names_of(schema))
     frame = _dated(frame, schema, problems)
     here = [column for column in schema.columns if _is_used(column) and column.name in frame.columns]
-    columns = problems.each(lambda column: _with_kind(series(frame, column.name), column), here)
+    each = np.ones(len(frame), dtype=np.int64) if records is None else records
+    columns = problems.each(lambda column: _with_kind(series(frame, column.name), column, each), here)
     frame = with_codes(frame, columns, problems)
-    left, rows, facts = _treat_missing(frame, columns, problems)
+    left, rows, facts = _treat_missing(frame, columns, problems, each)
     numeric = [column for column in columns if column.kind == "numeric" and not _is_unread(left, column)]
     problems.each(lambda column: _check_numbers(series(left, column.name), column), numeric)
     left = _respelled(left, [column for column in columns if column.levels is not None], problems)
@@ -248,10 +255,10 @@ def _is_unread(frame: Frame, column: Column) -> bool:
     return bool(column.reasons) and series(frame, column.name).dtype == pl.String
 
 
-def _with_kind(content: pl.Series, column: Column) -> Column:
+def _with_kind(content: pl.Series, column: Column, records: IntArray) -> Column:
     content = _without_texts(content, column)
     if column.kind is None and column.levels is None:
-        _check_not_mixed(content, column)
+        _check_not_mixed(content, column, records)
     kind = column.kind or kind_of(content, column)
     levels = column.levels
     if kind == "ordinal" and levels is None and content.dtype == pl.Enum:
@@ -269,13 +276,14 @@ def _without_texts(content: pl.Series, column: Column) -> pl.Series:
     return left if left.dtype.is_numeric() else content
 
 
-def _check_not_mixed(content: pl.Series, column: Column) -> None:
+def _check_not_mixed(content: pl.Series, column: Column, records: IntArray) -> None:
     """A text column in which most values, but not all, are numbers wants a person's word."""
     if content.dtype != pl.String:
         return
     stripped = content.str.strip_chars()
-    numbers = int(stripped.cast(pl.Float64, strict=False).is_not_null().sum())
-    texts = int((stripped != "").sum()) - numbers
+    is_number = stripped.cast(pl.Float64, strict=False).is_not_null().to_numpy()
+    is_text = (stripped != "").fill_null(False).to_numpy() & ~is_number
+    numbers, texts = int(records[is_number].sum()), int(records[is_text].sum())
     if numbers > texts > 0:
         raise ColumnError(
             column.name,
@@ -296,10 +304,12 @@ def kind_of(content: pl.Series, column: Column) -> Kind:
     return "numeric" if content.dtype.is_numeric() else "nominal"
 
 
-def _treat_missing(frame: Frame, columns: list[Column], problems: Problems) -> tuple[Frame, IntArray, tuple[Fact, ...]]:
+def _treat_missing(
+    frame: Frame, columns: list[Column], problems: Problems, records: IntArray
+) -> tuple[Frame, IntArray, tuple[Fact, ...]]:
     """Leave rows out, then fill: a row that is left out has no part in a median."""
     found = [(column, absent) for column in columns if (absent := _absent(frame, column)) is not None]
-    facts = problems.each(lambda pair: _missing_fact(pair[0], int(pair[1].sum())), found)
+    facts = problems.each(lambda pair: _missing_fact(pair[0], int(records[pair[1]].sum())), found)
     keep = np.ones(len(frame), dtype=np.bool_)
     for column, absent in found:
         if column.missing == "drop":

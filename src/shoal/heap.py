@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 
-__all__ = ["keep_freed_memory"]
+__all__ = ["give_back_freed_memory", "keep_freed_memory"]
 
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # parameters of mallopt(3)
 _MOST = 2**31 - 1
@@ -20,3 +20,10 @@ def keep_freed_memory() -> None:
     if mallopt is not None:
         mallopt(_MMAP_MAX, 0)
         mallopt(_TRIM_THRESHOLD, _MOST)
+
+
+def give_back_freed_memory() -> None:
+    """Give what is free back to the system now, for whoever needs it next, where the C library can (glibc)."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from hashlib import sha256
 
 import polars as pl
@@ -13,7 +14,9 @@ import pytest
 from tests.engines.conftest import coarsen_files, cut
 
 import shoal
+from shoal.coarsening import coded_table, lattice_nodes
 from shoal.engine import Inputs
+from shoal.engine.choose import bytes_of
 from shoal.engine.duckdb import DuckDBEngine
 from shoal.engine.memory import MemoryEngine
 from shoal.errors import ColumnError, FileError, GuaranteeError, InputError, ParameterError, SchemaError
@@ -306,33 +309,54 @@ def test_what_needs_memory_is_refused(engine, visits, tmp_path, more):
 
 def test_combinations_that_do_not_fit_in_memory_are_refused(visits, tmp_path, monkeypatch):
     inputs = Inputs.of(cut(visits, tmp_path / "in", 1))
-    monkeypatch.setattr(generalize, "free_memory", lambda: 100_000)
-    with pytest.raises(InputError, match=r"than fit in memory; got [0-9]+, for about 0\.[0-9] GiB where 0\.0 are free"):
+    monkeypatch.setattr(MemoryEngine, "driver_memory", lambda self: 100)
+    with pytest.raises(InputError, match=r"than fit in memory; got [0-9]+, for about 0\.[0-9] GiB where 0\.0 are left"):
         coarsen_files(MemoryEngine(), inputs, SCHEMAS["rows"], shoal.Generalize(k=5), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_duckdb_gives_back_its_memory_while_the_driver_works(visits, tmp_path, monkeypatch):
     seen = []
-    collect = DuckDBEngine.collect
+    batches = DuckDBEngine.batches
+
+    def limit(engine):
+        return bytes_of(engine._row("SELECT current_setting('memory_limit')")[0])
 
     def noted(self, relation):
-        seen.append(self._row("SELECT current_setting('memory_limit')")[0])
-        return collect(self, relation)
+        seen.append(limit(self))
+        return batches(self, relation)
 
-    monkeypatch.setattr(DuckDBEngine, "collect", noted)
-    with DuckDBEngine(memory="2GiB", spill=tmp_path) as engine:
+    monkeypatch.setattr(DuckDBEngine, "batches", noted)
+    with DuckDBEngine(memory="4GiB", spill=tmp_path) as engine:
+        before = limit(engine)
+        assert before == 3 * 2**30  # the program itself takes some of it
         coarsen_files(
             engine, Inputs.of(cut(visits, tmp_path / "in", 1)), SCHEMAS["rows"], shoal.Generalize(k=5), tmp_path / "out"
         )
-        assert "256.0 MiB" in seen
-        assert engine._row("SELECT current_setting('memory_limit')") == ("2.0 GiB",)
+        assert seen == [pytest.approx(before / 8, rel=0.1)]
+        assert limit(engine) == before
 
 
-def test_texts_of_many_levels_are_as_short_ones(engine, visits, tmp_path, monkeypatch):
-    """Beyond so many levels texts are not coded; the rows are the same."""
+def test_the_memory_limit_counts_what_the_driver_holds(visits, tmp_path, monkeypatch):
+    """Of a limit of 1 GB the program and DuckDB at rest leave little: combinations that need more are refused."""
+    monkeypatch.setattr(generalize, "_BYTES_OF_ONE", 10**6)
+    inputs = Inputs.of(cut(visits, tmp_path / "in", 1))
+    for memory, fits in (("1GB", False), ("8GB", True)):
+        with DuckDBEngine(memory=memory, spill=tmp_path) as engine:
+            run = partial(coarsen_files, engine, inputs, SCHEMAS["rows"], shoal.Generalize(k=5), tmp_path / "out")
+            if fits:
+                run()
+            else:
+                with pytest.raises(InputError, match="than fit in memory.*Raise --memory"):
+                    run()
+        assert (tmp_path / "out").exists() == fits
+
+
+def test_combinations_of_many_values_are_as_those_of_few(engine, visits, tmp_path, monkeypatch):
+    """Codes of more than two bytes, and rows that no single number holds, give the same rows."""
     inputs = Inputs.of(cut(visits, tmp_path / "in", 2))
-    for name, most in (("coded", 2**16), ("plain", 0)):
-        monkeypatch.setattr(generalize, "_MOST_CODES", most)
+    for name, narrow, largest in (("narrow", 2**16, 2**62), ("wide", 2, 2)):
+        monkeypatch.setattr(lattice_nodes, "_NARROW", narrow)
+        monkeypatch.setattr(coded_table, "_LARGEST_KEY", largest)
         coarsen_files(engine, inputs, SCHEMAS["rows"], shoal.Generalize(k=5), tmp_path / name, key="3c" * 32)
-    assert released(tmp_path / "coded").equals(released(tmp_path / "plain"))
+    assert released(tmp_path / "narrow").equals(released(tmp_path / "wide"))

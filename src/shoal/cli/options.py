@@ -141,7 +141,9 @@ class EngineOptions:
             help="memory, duckdb (files larger than memory), spark, or auto (memory if the forecast fits, else duckdb)."
         ),
     ] = "auto"
-    memory: Annotated[str | None, typer.Option(help="Memory limit of the engine, such as 4GB.")] = None
+    memory: Annotated[
+        str | None, typer.Option(help="Memory limit, such as 4GB: of the process (duckdb) or of an executor (spark).")
+    ] = None
     spill: Annotated[Path | None, typer.Option(help="Folder for what exceeds the memory limit (duckdb).")] = None
     master: Annotated[
         str | None, typer.Option(help="Where Spark runs: local[4], spark://HOST:7077, yarn, sc://HOST.")

@@ -13,21 +13,23 @@ promised: the least loss of all k-anonymous tables; writing each record on its o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
+import polars as pl
 
-from shoal.arrays import BoolArray, IntArray
+from shoal.arrays import AnyArray, BoolArray, IntArray
 from shoal.coarsening.coarsener import Coarsened, Coarsener, within_limits
+from shoal.coarsening.coded_table import CoarsenedValues, CodedTable
 from shoal.coarsening.default_hierarchies import follows_schema, ladder_for
 from shoal.coarsening.hierarchy import Ladder
 from shoal.coarsening.lattice import Found, search
-from shoal.coarsening.lattice_nodes import Counter, Node
-from shoal.coarsening.loss import LossName, cell_losses
-from shoal.condition.conditions import Conditions, Counted, smallest_in_subsets
+from shoal.coarsening.lattice_nodes import Combinations, Counter, Node
+from shoal.coarsening.loss import CellLoss, LossName, cell_losses
+from shoal.condition.conditions import Conditions, smallest_in_subsets
 from shoal.conform import Prepared
 from shoal.equivalence import Codes
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
@@ -36,6 +38,7 @@ from shoal.frame import as_text, series
 from shoal.importance import importance_of
 from shoal.method import ReportText
 from shoal.params import Help, Range, check
+from shoal.schema import Schema
 
 __all__ = ["LEVELS_BY_VALUES", "Generalize"]
 
@@ -132,9 +135,18 @@ class Generalize(Coarsener):
         conditions = Conditions.of(
             prepared, k=k, diversity=self.diversity, closeness=self.closeness, subsets=self.subsets
         )
-        return self._solved(prepared, self.counter(prepared, conditions))
+        choice = self._chosen(self.counter(prepared, conditions))
+        facts, public = choice.facts(_contents(prepared), prepared.schema)
+        written = {ladder.name: ladder.written_of(level, choice.kept) for ladder, level in choice.coarsened()}
+        return Coarsened(
+            columns=written,
+            kept=choice.kept,
+            facts=facts,
+            details=choice.details | self._smallest_in_subsets(choice),
+            outside={"levels": {name: level for name, level in choice.levels.items() if name in public}},
+        )
 
-    def apply_counted(self, prepared: Prepared, counted: Counted) -> Coarsened:
+    def apply_counted(self, table: CodedTable) -> CoarsenedValues:
         """Coarsen a table of distinct combinations, each of which stands for some rows and persons.
 
         Levels, loss and suppressed rows are those of the table that was counted. Where diversity or closeness is asked
@@ -143,54 +155,60 @@ class Generalize(Coarsener):
         check(self)
         if any(asked is not None for asked in (self.subsets, self.risk)):
             raise ParameterError("Generalize", "subsets and risk need the rows in memory")
-        _check_limits(self.limits, prepared.schema.quasi)
+        _check_limits(self.limits, table.schema.quasi)
         conditions = Conditions.of(
-            prepared, k=self.k, diversity=self.diversity, closeness=self.closeness, counted=counted
+            table.sensitive(), k=self.k, diversity=self.diversity, closeness=self.closeness, counted=table.counted
         )
-        return self._solved(prepared, self.counter(prepared, conditions, counted))
+        choice = self._chosen(self._counter_of(table, conditions))
+        facts, _ = choice.facts(table.values, table.schema)
+        labels = {}
+        for ladder, level in choice.coarsened():
+            shown = ladder.shown(choice.kept)
+            place = np.full(len(ladder.values), len(shown))
+            place[shown] = np.arange(len(shown))
+            labels[ladder.name] = ladder.labels_of(level, shown).extend_constant(None, 1).gather(place)
+        return CoarsenedValues(labels=labels, kept=choice.kept, facts=facts, details=choice.details)
 
-    def _solved(self, prepared: Prepared, counter: Counter) -> Coarsened:
+    def _chosen(self, counter: Counter) -> _Choice:
         limit = math.floor(self.suppression * counter.n_rows + 1e-9)
         found = search(counter, limit, self.seconds)
         if found.node is None:
             raise self._unreachable(counter, found, limit)
-        return self._write(prepared, counter, found)
-
-    def counter(self, prepared: Prepared, conditions: Conditions, counted: Counted | None = None) -> Counter:
-        """What counts the classes of every choice of levels of a table, and says what it costs."""
-        schema = prepared.schema
-        ladders = [ladder_for(as_text(series(prepared.frame, name)), schema[name]) for name in schema.quasi]
-        importance = importance_of("Generalize", self.importance, schema.quasi)
-        kinds, rows = [schema[name].kind for name in schema.quasi], None if counted is None else counted.rows
-        losses = cell_losses(self.loss, ladders, kinds, importance, rows)
-        by_size = self.loss == "discernibility"
-        return Counter(ladders, losses, conditions, self.limits, discernibility=by_size, counted=counted)
-
-    def _write(self, prepared: Prepared, counter: Counter, found: Found) -> Coarsened:
-        node = found.node or ()
-        labels, good = self._good(counter, node)
+        labels, good = self._good(counter, found.node)
         kept: BoolArray = good[labels]
-        levels = {ladder.name: some[i] for ladder, some, i in zip(counter.ladders, counter.levels, node, strict=True)}
-        written = {
-            ladder.name: ladder.written_of(levels[ladder.name], kept)
-            for ladder in counter.ladders
-            if levels[ladder.name]
-        }
+        each = zip(counter.ladders, counter.levels, found.node, strict=True)
+        levels = {ladder.name: some[i] for ladder, some, i in each}
         details = self._details(counter, found, levels, kept) | {"n_classes": int(good.sum())}
-        if self.subsets is not None:
-            chosen = _written_codes(counter.ladders, levels, kept)
-            persons = counter.conditions.persons
-            smallest = smallest_in_subsets(chosen, None if persons is None else persons[kept], self.subsets)
-            details["smallest_in_subsets"] = {str(size): k for size, k in smallest.items()}
-        return Coarsened(
-            columns=written,
-            kept=kept,
-            facts=(*_level_facts(prepared, levels), *_search_facts(counter, details)),
-            details=details,
-            outside={"levels": {name: level for name, level in levels.items() if _is_public(prepared, name)}},
-        )
+        return _Choice(counter=counter, levels=levels, kept=kept, details=details)
 
-    def _good(self, counter: Counter, node: Node) -> tuple[IntArray, BoolArray]:
+    def counter(self, prepared: Prepared, conditions: Conditions) -> Counter:
+        """What counts the classes of every choice of levels of a table, and says what it costs."""
+        schema, contents = prepared.schema, _contents(prepared)
+        ladders = [ladder_for(contents[name], schema[name]) for name in schema.quasi]
+        return Counter(ladders, self._losses(ladders, schema), conditions, self.limits, self.loss == "discernibility")
+
+    def _counter_of(self, table: CodedTable, conditions: Conditions) -> Counter:
+        """The same for a table of combinations."""
+        schema, counted = table.schema, table.counted
+        own = [ladder_for(table.values[name], schema[name]) for name in schema.quasi]
+        ladders = [replace(ladder, codes=codes) for ladder, codes in zip(own, table.quasi.T, strict=True)]
+        combinations = Combinations.of_sorted(table.quasi, counted.rows)
+        losses, by_size = self._losses(ladders, schema, counted.rows), self.loss == "discernibility"
+        return Counter(ladders, losses, conditions, self.limits, by_size, counted, combinations)
+
+    def _losses(self, ladders: Sequence[Ladder], schema: Schema, rows: IntArray | None = None) -> tuple[CellLoss, ...]:
+        importance = importance_of("Generalize", self.importance, schema.quasi)
+        return cell_losses(self.loss, ladders, [schema[name].kind for name in schema.quasi], importance, rows)
+
+    def _smallest_in_subsets(self, choice: _Choice) -> dict[str, Any]:
+        if self.subsets is None:
+            return {}
+        counter = choice.counter
+        chosen, persons = _written_codes(counter.ladders, choice.levels, choice.kept), counter.conditions.persons
+        smallest = smallest_in_subsets(chosen, None if persons is None else persons[choice.kept], self.subsets)
+        return {"smallest_in_subsets": {str(size): k for size, k in smallest.items()}}
+
+    def _good(self, counter: Counter, node: Node) -> tuple[AnyArray, BoolArray]:
         """The class of each item, and which classes are released."""
         if not counter.conditions.sensitive:
             return counter.large_enough(node)
@@ -232,6 +250,30 @@ class Generalize(Coarsener):
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Choice:
+    """The levels that were chosen, which items are kept at them, and what it took."""
+
+    counter: Counter
+    levels: Mapping[str, int]
+    kept: BoolArray
+    details: dict[str, Any]
+
+    def coarsened(self) -> list[tuple[Ladder, int]]:
+        """The columns that change, with their levels."""
+        return [(ladder, self.levels[ladder.name]) for ladder in self.counter.ladders if self.levels[ladder.name]]
+
+    def facts(self, contents: Mapping[str, pl.Series], schema: Schema) -> tuple[tuple[Fact, ...], set[str]]:
+        """What was done, and the columns whose levels follow from the schema alone."""
+        public = {name for name in self.levels if follows_schema(contents[name], schema[name])}
+        return (*_level_facts(self.levels, public), *_search_facts(self.counter, self.details)), public
+
+
+def _contents(prepared: Prepared) -> dict[str, pl.Series]:
+    """The quasi-identifiers, categories as texts."""
+    return {name: as_text(series(prepared.frame, name)) for name in prepared.schema.quasi}
+
+
 def _check_limits(limits: Mapping[str, int] | None, names: tuple[str, ...]) -> None:
     for name, level in (limits or {}).items():
         if name not in names:
@@ -257,18 +299,18 @@ def _written_codes(ladders: tuple[Ladder, ...], levels: Mapping[str, int], kept:
     ]
 
 
-def _level_facts(prepared: Prepared, levels: Mapping[str, int]) -> list[Fact]:
+def _level_facts(levels: Mapping[str, int], public: Collection[str]) -> list[Fact]:
     """The levels chosen. How a hierarchy that follows from all values numbers its levels is for inside."""
     numbered = [
         Fact(
             says="{column}: written at level {level}",
             values={"level": level},
             column=name,
-            outside=_is_public(prepared, name),
+            outside=name in public,
         )
         for name, level in levels.items()
     ]
-    by_values = ", ".join(name for name in levels if not _is_public(prepared, name))
+    by_values = ", ".join(name for name in levels if name not in public)
     return [*numbered, *([Fact(says=LEVELS_BY_VALUES, values={"names": by_values}, outside=True)] if by_values else [])]
 
 
@@ -276,10 +318,6 @@ LEVELS_BY_VALUES = (
     "{names}: without a hierarchy, bounds or levels in the schema, the levels to choose from follow from all values in "
     "the file, also from those of records that are left out"
 )
-
-
-def _is_public(prepared: Prepared, name: str) -> bool:
-    return follows_schema(as_text(series(prepared.frame, name)), prepared.schema[name])
 
 
 def _search_facts(counter: Counter, details: Mapping[str, Any]) -> list[Fact]:

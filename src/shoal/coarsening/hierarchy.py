@@ -310,10 +310,21 @@ class Ladder:
         """
         if level == 0 or kept.all():
             return self.written(level)
-        shown = np.unique(self.codes[kept])
-        labels = self.steps[level - 1].apply(self.values.gather(shown))
+        shown = self.shown(kept)
+        labels = self.labels_of(level, shown)
         place = np.where(kept, np.searchsorted(shown, self.codes), len(shown))
         return labels.extend_constant(None, 1).gather(place).alias(self.name)
+
+    def shown(self, kept: BoolArray) -> IntArray:
+        """The numbers of the values that the `kept` rows have, in order."""
+        seen: BoolArray = np.zeros(len(self.values), dtype=np.bool_)
+        seen[self.codes[kept]] = True
+        return np.flatnonzero(seen)
+
+    def labels_of(self, level: int, shown: IntArray) -> pl.Series:
+        """What is written at `level` for some of the values, made from these alone."""
+        values = self.values.gather(shown)
+        return values if level == 0 else self.steps[level - 1].apply(values)
 
 
 def _ladder_of(content: pl.Series, steps: Sequence[Step]) -> Ladder:

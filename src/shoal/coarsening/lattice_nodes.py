@@ -22,7 +22,7 @@ from shoal.coarsening.loss import CellLoss
 from shoal.condition.conditions import Conditions, Counted
 from shoal.equivalence import Codes, combine
 
-__all__ = ["Combinations", "Count", "Counter", "Node", "usable_levels"]
+__all__ = ["Combinations", "Count", "Counter", "Node", "narrow_type", "usable_levels"]
 
 Node: TypeAlias = tuple[int, ...]
 _LARGEST_KEY = 2**62
@@ -63,12 +63,12 @@ class Combinations:
     rows
         Rows that have each combination.
     of_row
-        The combination of each row, or of each item that stands for some rows.
+        The combination of each row, or of each item that stands for some rows; None where it is its own number.
     """
 
     codes: AnyArray
     rows: IntArray
-    of_row: IntArray
+    of_row: IntArray | None
 
     @property
     def n(self) -> int:
@@ -76,15 +76,36 @@ class Combinations:
         return len(self.rows)
 
     @classmethod
-    def of(cls, ladders: Sequence[Ladder], rows: IntArray | None = None) -> Combinations:
-        """Find the combinations that occur; `rows` are those that each item stands for."""
+    def of(cls, ladders: Sequence[Ladder]) -> Combinations:
+        """Find the combinations that occur in the rows of the ladders."""
         key = combine([Codes(values=ladder.codes, n=len(ladder.values)) for ladder in ladders])
         shown = np.empty(key.n, dtype=np.int64)
         shown[key.values[::-1]] = np.arange(len(key.values) - 1, -1, -1)
-        narrow = np.uint16 if max(len(ladder.values) for ladder in ladders) < _NARROW else np.int32
+        narrow = narrow_type(max(len(ladder.values) for ladder in ladders))
         codes = np.column_stack([ladder.codes[shown].astype(narrow) for ladder in ladders])
-        totals = np.bincount(key.values, weights=rows, minlength=key.n).astype(np.int64)
+        totals = np.bincount(key.values, minlength=key.n)
         return cls(codes=np.ascontiguousarray(codes), rows=totals, of_row=key.values)
+
+    @classmethod
+    def of_sorted(cls, codes: AnyArray, rows: IntArray) -> Combinations:
+        """The same from items that lie in the order of their codes; where all of them differ, nothing is copied."""
+        new: BoolArray = np.zeros(len(codes), dtype=np.bool_)
+        new[:1] = True
+        for column in codes.T:
+            new[1:] |= column[1:] != column[:-1]
+        if new.all():
+            return cls(codes=np.ascontiguousarray(codes), rows=rows, of_row=None)
+        first = np.flatnonzero(new)
+        return cls(codes=codes[first], rows=np.add.reduceat(rows, first), of_row=np.cumsum(new) - 1)
+
+    def of_items(self, labels: AnyArray) -> AnyArray:
+        """What is said of each combination, for each row or item."""
+        return labels if self.of_row is None else labels[self.of_row]
+
+
+def narrow_type(n_values: int) -> type[np.uint16] | type[np.int32]:
+    """The type of codes of so many values."""
+    return np.uint16 if n_values < _NARROW else np.int32
 
 
 def usable_levels(ladder: Ladder, limit: int | None) -> list[int]:
@@ -129,8 +150,9 @@ class Counter:
         The highest level allowed, by column.
     discernibility
         Whether the loss is that of class sizes.
-    counted
-        What the items of the ladders stand for; None: one row each, of the persons that `conditions` name.
+    counted, combinations
+        What the items of the ladders stand for, and the combinations that they are; None: they are rows, of the persons
+        that `conditions` name.
     """
 
     def __init__(
@@ -141,11 +163,12 @@ class Counter:
         limits: Mapping[str, int] | None = None,
         discernibility: bool = False,
         counted: Counted | None = None,
+        combinations: Combinations | None = None,
     ) -> None:
         self.ladders, self.conditions, self.discernibility = tuple(ladders), conditions, discernibility
         self.levels = tuple(usable_levels(ladder, (limits or {}).get(ladder.name)) for ladder in ladders)
         self.base = tuple(loss.base[some] for loss, some in zip(losses, self.levels, strict=True))
-        self.combinations = Combinations.of(ladders, None if counted is None else counted.rows)
+        self.combinations = Combinations.of(ladders) if combinations is None else combinations
         self._item_rows = None if counted is None else counted.rows
         self._lay_out(losses)
         bottom = (0,) * len(ladders)
@@ -188,7 +211,7 @@ class Counter:
     def count_all(self, node: Node) -> Count:
         """Count a node by all conditions: rows in classes that must be left out, and the loss."""
         labels, first = self.labels(node)
-        good = self.conditions.releasable_classes(labels[self.combinations.of_row].astype(np.int64), len(first))
+        good = self.conditions.releasable_classes(self.combinations.of_items(labels).astype(np.int64), len(first))
         rows = np.bincount(labels, weights=self.combinations.rows, minlength=len(first)).astype(np.int64)
         return self._count(node, self.combinations.codes[first], rows, good)
 
@@ -225,16 +248,16 @@ class Counter:
     def row_labels(self, node: Node) -> tuple[IntArray, int]:
         """The class of each row at a node, and the number of classes."""
         labels, first = self.labels(node)
-        return labels[self.combinations.of_row].astype(np.int64), len(first)
+        return self.combinations.of_items(labels).astype(np.int64), len(first)
 
-    def large_enough(self, node: Node) -> tuple[IntArray, BoolArray]:
+    def large_enough(self, node: Node) -> tuple[AnyArray, BoolArray]:
         """The class of each item at a node, and which classes hold k persons."""
         labels, first = self.labels(node)
         if self._pairs is None:
             sizes = np.bincount(labels, weights=self.combinations.rows, minlength=len(first))
         else:
             sizes = coarsening.counting.distinct_persons(labels, len(first), *self._pairs)
-        return labels[self.combinations.of_row].astype(np.int64), sizes >= self.conditions.k
+        return self.combinations.of_items(labels), sizes >= self.conditions.k
 
     def sizes(self, node: Node) -> tuple[IntArray, IntArray]:
         """Rows and persons of each class at a node."""
@@ -302,7 +325,8 @@ def _pairs(
 ) -> tuple[IntArray, IntArray, IntArray] | None:
     """Pairs (combination, person) with the persons that each stands for, sorted by person; None: rows are persons."""
     if counted is not None and counted.item is not None and counted.group is not None and counted.persons is not None:
-        return combinations.of_row[counted.item], counted.group, counted.persons
+        own = counted.item if combinations.of_row is None else combinations.of_row[counted.item]
+        return own, counted.group, counted.persons
     if persons is None:
         return None
     combination, person = _person_pairs(combinations, persons)
@@ -312,5 +336,5 @@ def _pairs(
 def _person_pairs(combinations: Combinations, persons: IntArray) -> tuple[IntArray, IntArray]:
     """The distinct pairs (combination, person), sorted by person."""
     n = len(combinations.rows)
-    pairs = distinct_numbers(persons * n + combinations.of_row)
+    pairs = distinct_numbers(persons * n + combinations.of_items(np.arange(n)))
     return pairs % n, pairs // n

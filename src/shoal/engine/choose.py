@@ -22,7 +22,11 @@ __all__ = ["bytes_of", "forecast", "free_memory", "suited"]
 
 _A_CELL, _A_BYTE_OF_TEXT = 250, 10
 _SHARE = 0.6  # of the memory that is free
-_UNITS = {"M": 2**20, "G": 2**30, "T": 2**40}
+_UNITS = {
+    f"{prefix}{middle}B": base**power
+    for power, prefix in enumerate(("", "K", "M", "G", "T"))
+    for middle, base in (("", 1000), ("i", 1024))
+}
 
 
 def suited(path: str | Path, memory: str | None = None) -> str:
@@ -42,16 +46,16 @@ def forecast(path: str | Path) -> int:
 
 
 def bytes_of(memory: str) -> int:
-    """``4GB`` in bytes.
+    """``4GB`` in bytes; as DuckDB has it, GB are powers of 1000 and GiB of 1024.
 
     Examples
     --------
     >>> from shoal.engine.choose import bytes_of
-    >>> bytes_of("2GB")
-    2147483648
+    >>> bytes_of("2GB"), bytes_of("2GiB")
+    (2000000000, 2147483648)
     """
-    found = re.fullmatch(r"([0-9.]+) ?([MGT])i?B", memory)
-    return int(float(found[1]) * _UNITS[found[2]]) if found else 0
+    found = re.fullmatch(r"([0-9.]+) ?([KMGT]?i?B|bytes)", memory)
+    return int(float(found[1]) * _UNITS.get(found[2], 1)) if found else 0
 
 
 def _of_file(file: Path) -> int:

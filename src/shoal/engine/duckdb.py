@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from shoal.engine.choose import bytes_of
+from shoal.engine.choose import bytes_of, free_memory
 from shoal.engine.csv_types import Dialect, csv_types
 from shoal.engine.engine import MARK, Batch, Part, Relation, Types
 from shoal.engine.inputs import Inputs
@@ -27,11 +27,14 @@ from shoal.engine.parts import write_parts
 from shoal.engine.sql import SqlEngine
 from shoal.engine.sums import summed
 from shoal.errors import FileError
+from shoal.heap import give_back_freed_memory
 
 __all__ = ["DuckDBEngine"]
 
 _BATCH = 100_000
 _AT_REST, _LEAST_MEMORY = 8, 100 << 20
+_LIBRARIES = 400 << 20  # what a process takes that does nothing
+_BATCHES = 624 << 20  # and what rows take on their way between DuckDB and the files of a release, beside its buffers
 _INSERTED = 500_000  # rows that go into a table at a time: small inserts take twice the CPU
 
 
@@ -41,8 +44,9 @@ class DuckDBEngine(SqlEngine):
     Parameters
     ----------
     memory
-        Memory limit of its buffers, such as ``"4GB"``; None: four fifths of the machine's. Frames on the driver, which
-        are counted before they are fetched, and a few batches of rows come on top.
+        Memory limit of the whole process, such as ``"4GB"``. DuckDB gets what is left of it beside the program itself
+        and a few batches of rows, but at least half. What the driver fetches is counted against it beforehand. None:
+        DuckDB may take four fifths of the machine's.
     spill
         The folder for what doesn't fit; None: the system's folder for temporary files.
     threads
@@ -56,7 +60,13 @@ class DuckDBEngine(SqlEngine):
 
     def __init__(self, *, memory: str | None = None, spill: Path | None = None, threads: int | None = None) -> None:
         self._room = _private_room(spill)
-        options = {"memory_limit": memory, "threads": threads, "temp_directory": str(self._room / "spilled")}
+        self._memory = None if memory is None else bytes_of(memory)
+        self._limit = None if self._memory is None else self._memory - min(_LIBRARIES + _BATCHES, self._memory // 2)
+        options = {
+            "memory_limit": self._limit and f"{self._limit} B",
+            "threads": threads,
+            "temp_directory": str(self._room / "spilled"),
+        }
         settings: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
         with _reporting(self._room):
             self._connection = duckdb.connect(str(self._room / "work.duckdb"), config=settings)
@@ -129,14 +139,24 @@ class DuckDBEngine(SqlEngine):
 
     @contextmanager
     def resting(self) -> Iterator[None]:
-        """With an eighth of its memory; the rest goes to disk."""
-        (limit,) = self._row("SELECT current_setting('memory_limit')")
-        least = min(_LEAST_MEMORY, bytes_of(limit))
-        self._run(f"SET memory_limit = '{max(least, bytes_of(limit) // _AT_REST)} B'")
+        """With an eighth of its memory; the rest goes to disk, and what the driver has freed to the system."""
+        limit = bytes_of(self._row("SELECT current_setting('memory_limit')")[0]) if self._limit is None else self._limit
+        self._run(f"SET memory_limit = '{_at_rest(limit)} B'")
         try:
             yield
         finally:
-            self._run(f"SET memory_limit = '{limit}'")
+            give_back_freed_memory()
+            self._run(f"SET memory_limit = '{limit} B'")
+
+    def driver_memory(self) -> int:
+        """What the memory limit leaves beside the program and DuckDB at rest; without a limit, what is free."""
+        if self._memory is None or self._limit is None:
+            return free_memory()
+        return self._memory - min(_LIBRARIES, self._memory // 2) - _at_rest(self._limit)
+
+    def batches(self, relation: Relation) -> Iterator[pl.DataFrame]:
+        """The rows as they come."""
+        return self._batches(relation.plan)
 
     def close(self) -> None:
         """Close the database and remove the folder with everything that was spilled."""
@@ -209,6 +229,10 @@ class DuckDBEngine(SqlEngine):
 
     def _new(self) -> str:
         return f"t{next(self._numbers)}"
+
+
+def _at_rest(limit: int) -> int:
+    return max(min(_LEAST_MEMORY, limit), limit // _AT_REST)
 
 
 def _cells(batches: Iterator[pl.DataFrame], cell: str) -> Iterator[pl.DataFrame]:

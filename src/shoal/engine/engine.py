@@ -1,8 +1,8 @@
 """The protocol of an engine, and the one place where an engine is chosen.
 
-A `Relation` is a table that may not have been read yet; the verbs make new ones of it. Only `collect`, `parts` and
-`extremes` bring anything to the driver, and only what their caller has counted. A function that is handed to an engine
-must be pure: an engine may call it again for the same rows, in other batches and in another order.
+A `Relation` is a table that may not have been read yet; the verbs make new ones of it. Only `collect`, `parts`,
+`batches` and `extremes` bring anything to the driver, and only what their caller has counted. A function that is handed
+to an engine must be pure: an engine may call it again for the same rows, in other batches and in another order.
 
 Rules that hold for every engine: missing values are equal to each other, NaN is missing, the two zeros are one, text
 compares by its bytes. A person is a value of the unit column; each row without one is a person of their own.
@@ -107,6 +107,9 @@ class Engine(Protocol):
     def parts(self, relation: Relation, by: Sequence[str], most: int) -> Iterator[pl.DataFrame]:
         """The rows on the driver, about `most` at a time, those of one combination of `by` together."""
 
+    def batches(self, relation: Relation) -> Iterator[pl.DataFrame]:
+        """The rows on the driver, some at a time, in no particular order; `relation` should have been kept."""
+
     def extremes(self, relation: Relation, names: Sequence[str]) -> pl.DataFrame:
         """Two rows: the smallest and the largest known value of each column."""
 
@@ -187,7 +190,10 @@ class Engine(Protocol):
         """Write files of about equal numbers of rows in the order of their marks (`MARK`), which are left out."""
 
     def resting(self) -> AbstractContextManager[None]:
-        """While the driver works on what it has fetched, the engine gives back what memory it can."""
+        """While the driver works on what it has fetched, the engine gives back what memory it can, and then it."""
+
+    def driver_memory(self) -> int:
+        """How many bytes the driver may take while the engine rests: of the memory limit, else of what is free."""
 
     def close(self) -> None:
         """Give back what the engine holds: connections, spill files."""

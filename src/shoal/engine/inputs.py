@@ -147,7 +147,8 @@ def _check_alike(
     if isinstance(names, dict) and isinstance(others, dict):
         odd = [name for name in names if names[name] != others[name]]
         if odd:
-            raise InputError(str(other), f"column '{odd[0]}' has another type than in {one.name}")
+            hint = "Write all files with the same types."
+            raise InputError(str(other), f"column '{odd[0]}' has another type than in {one.name}", hint=hint)
     elif names != others:
         raise InputError(str(other), f"must have its columns in the order of {one.name}")
 

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from shoal.canonical import plain
+from shoal.engine.choose import free_memory
 from shoal.engine.engine import GROUPED, MARK, PERSONS, ROWS, Batch, Part, Relation, Types, check_types
 from shoal.engine.inputs import Inputs
 from shoal.engine.marks import marks
@@ -80,6 +81,10 @@ class MemoryEngine:
         return frame
 
     def parts(self, relation: Relation, by: Sequence[str], most: int) -> Iterator[pl.DataFrame]:
+        """All rows at once."""
+        yield relation.plan
+
+    def batches(self, relation: Relation) -> Iterator[pl.DataFrame]:
         """All rows at once."""
         yield relation.plan
 
@@ -187,6 +192,10 @@ class MemoryEngine:
     def resting(self) -> AbstractContextManager[None]:
         """It holds the table anyway."""
         return nullcontext()
+
+    def driver_memory(self) -> int:
+        """What is free."""
+        return free_memory()
 
     def close(self) -> None:
         """There is nothing to give back."""

@@ -14,11 +14,14 @@ from typing import ClassVar, Self
 
 import polars as pl
 
+from shoal.engine.choose import free_memory
 from shoal.engine.engine import GROUPED, MARK, PERSONS, ROWS, Batch, Part, Relation, Types, check_types
 from shoal.engine.inputs import Inputs
 from shoal.engine.marks import marked, small_marks
 
 __all__ = ["SqlEngine"]
+
+_FETCHED = 1_000_000  # rows that come to the driver at a time
 
 
 class SqlEngine(ABC):
@@ -95,6 +98,10 @@ class SqlEngine(ABC):
         """The rows lie elsewhere; what memory they take there is not the driver's."""
         return nullcontext()
 
+    def driver_memory(self) -> int:
+        """What is free on the driver's machine."""
+        return free_memory()
+
     def of(self, frame: pl.DataFrame) -> Relation:
         """A frame of the driver as a relation."""
         return self.cleaned(self._relation(f"SELECT * FROM {self._stored(frame)}"))
@@ -143,6 +150,10 @@ class SqlEngine(ABC):
         part_of = f"{self.spread.format(self._names(by))} % {n}"
         for part in range(n):
             yield self._fetch(f"SELECT * FROM ({relation.plan}) WHERE {part_of} = {part}")
+
+    def batches(self, relation: Relation) -> Iterator[pl.DataFrame]:
+        """The rows on the driver, a part at a time."""
+        return self.parts(relation, relation.columns, _FETCHED)
 
     def extremes(self, relation: Relation, names: Sequence[str]) -> pl.DataFrame:
         """The smallest and the largest values."""

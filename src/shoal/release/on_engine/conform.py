@@ -218,17 +218,17 @@ def _with_absences(engine: Engine, relation: Relation, bare: Relation, column: C
 
 def _kinded(values: pl.DataFrame, column: Column) -> Column:
     """The column with its kind settled, held to what the schema declares: by its ends, or by its different values."""
-    values = values.select(column.name)
     held = replace(column, missing=0.0) if column.missing != "error" else column
     n_missing = values[column.name].null_count()
-    filled = values.drop_nulls() if column.role != "sensitive" and n_missing < len(values) else values
+    filled = values.drop_nulls(column.name) if column.role != "sensitive" and n_missing < len(values) else values
     return replace(_held(filled, held), missing=column.missing)
 
 
 def _held(values: pl.DataFrame, column: Column) -> Column:
     """Hold values to a column's entry; numbers in an error would count values, not records."""
+    records = values[ROWS].to_numpy() if ROWS in values.columns else None
     with without_numbers():
-        return prepare(values, Schema((column,))).schema[column.name]
+        return prepare(values.select(column.name), Schema((column,)), records=records).schema[column.name]
 
 
 def _few(column: Column, values: pl.DataFrame) -> pl.DataFrame:

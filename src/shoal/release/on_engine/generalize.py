@@ -4,33 +4,31 @@ The distinct combinations of quasi-identifiers with their counts are all that co
 is named, persons are counted by the sets of combinations they have, since persons don't add over combinations. Every
 class is counted again over all rows. What is claimed is what `shoal.coarsen` claims of the same table.
 
-The driver needs some 320 bytes for each combination. While it works on them the engine gives back its own memory, so
-that the two don't add; a run that would need more than the machine has free is refused.
+The driver holds a combination as numbers, a few bytes for each column (`shoal.coarsening.coded_table`). While it works
+on them the engine gives back its own memory, so that the two don't add; a run that would need more than the memory
+limit leaves, or than the machine has free, is refused before anything is fetched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
 
-from shoal.canonical import canonical, plain
+from shoal.canonical import plain
 from shoal.coarsening import Generalize
-from shoal.coarsening.coarsener import Coarsened
-from shoal.condition.conditions import Counted
-from shoal.conform import Prepared, as_written, check_columns, coded_as_text, prepare, unit_rule
-from shoal.engine import GROUPED, PERSON, PERSONS, ROWS, Engine, Relation
-from shoal.engine.choose import free_memory
+from shoal.coarsening.coded_table import CoarsenedValues
+from shoal.conform import as_written, check_columns, coded_as_text, prepare, unit_rule
+from shoal.engine import PERSON, ROWS, Engine, Relation
 from shoal.errors import ColumnError, GuaranteeError, InputError, SchemaError
-from shoal.frame import as_text, enter, series
+from shoal.fact import Fact
+from shoal.frame import enter, series
 from shoal.recipe import Coarsening, Progress
 from shoal.recipe.rules import refuse_rules
 from shoal.release.claims import class_claims
 from shoal.release.on_engine.anonymize import EngineMade, class_sizes, largest_share
-from shoal.release.on_engine.conform import without_numbers
+from shoal.release.on_engine.combinations import FetchedTable, fetch
 from shoal.release.on_engine.mix import kept_mixes
 from shoal.risk.class_sizes import require_plain
 from shoal.schema import Column, Schema
@@ -38,8 +36,8 @@ from shoal.schema import Column, Schema
 __all__ = ["generalize_relation"]
 
 _MOST_COMBINATIONS = 30_000_000  # on the driver
-_BYTES_OF_ONE = 320  # while levels are chosen, measured with eight quasi-identifiers
-_MOST_CODES = 2**16
+_BYTES_OF_ONE, _BYTES_OF_A_CELL = 70, 6  # while levels are chosen, measured
+_MIXED = 3  # times as much where sensitive values or sets of persons are counted
 
 
 def generalize_relation(
@@ -49,12 +47,12 @@ def generalize_relation(
     progress("checking the table")
     settled = _checked(engine, relation, schema)
     progress("coarsening")
-    counted = engine.keep(engine.count(relation, _looked_at(method, settled)))
+    names = _looked_at(method, settled)
+    counted = engine.keep(engine.count(relation, names))
     with engine.resting():
-        _check_room(engine, counted, settled)
-        items = _items(engine, relation, counted, settled)
-        done = method.apply_counted(items.prepared, items.counted)
-    coded = _coded(engine, relation, settled, items, done)
+        _check_room(engine, counted, names, settled)
+        chosen = _chosen(engine, relation, counted, names, settled, method)
+    coded = _coded(engine, relation, settled, chosen)
     k, n_classes = class_sizes(engine, coded, settled.quasi, settled.unit)
     if k < method.k:
         raise GuaranteeError("Generalize", f"every class must hold at least {method.k} persons", got=f"{k}")
@@ -64,7 +62,7 @@ def generalize_relation(
         relation=coded,
         schema=settled,
         claims=class_claims(Coarsening.of(method), settled, share, mixes),
-        facts=(*items.prepared.facts, *([unit_rule(schema.unit)] if schema.unit else []), *done.facts),
+        facts=chosen.facts,
         class_columns=settled.quasi,
         n_groups=n_classes,
         k=k,
@@ -72,12 +70,12 @@ def generalize_relation(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Items:
-    """The distinct combinations as they came, as they are worked on, and what they stand for."""
+class _Chosen:
+    """What is written for the values of each column, and which combinations are left out, as they came."""
 
-    raw: pl.DataFrame
-    prepared: Prepared
-    counted: Counted
+    maps: Mapping[str, pl.DataFrame]
+    without: pl.DataFrame
+    facts: tuple[Fact, ...]
 
 
 def _checked(engine: Engine, relation: Relation, schema: Schema) -> Schema:
@@ -131,80 +129,53 @@ def _looked_at(method: Generalize, schema: Schema) -> list[str]:
     return [*schema.quasi, *(schema.sensitive if mixed else ())]
 
 
-def _check_room(engine: Engine, counted: Relation, schema: Schema) -> None:
+def _check_room(engine: Engine, counted: Relation, names: Sequence[str], schema: Schema) -> None:
     """Refuse more combinations than the driver can hold."""
-    n = int(engine.collect(engine.aggregate(counted, [], []))[GROUPED][0])
-    what = "distinct combinations of quasi-identifiers"
-    if len(counted.columns) > len(schema.quasi) + 2:
+    n, what = int(engine.known(counted, [])[ROWS]), "distinct combinations of quasi-identifiers"
+    if len(names) > len(schema.quasi):
         what += " and sensitive values"
     hint = "Recode some columns first: round numbers, shorten codes."
     if n > _MOST_COMBINATIONS:
         raise InputError("table", f"must have at most {_MOST_COMBINATIONS:,} {what}", got=f"{n:,}", hint=hint)
-    needed, free = n * _BYTES_OF_ONE, free_memory()
-    if needed > free:
-        got = f"{n:,}, for about {needed / 2**30:.1f} GiB where {free / 2**30:.1f} are free"
+    mixed = len(names) > len(schema.quasi) or schema.unit is not None
+    needed, room = (
+        n * (_BYTES_OF_ONE + _BYTES_OF_A_CELL * len(names)) * (_MIXED if mixed else 1),
+        engine.driver_memory(),
+    )
+    if needed > room:
+        got = f"{n:,}, for about {needed / 2**30:.1f} GiB where {max(0, room) / 2**30:.1f} are left"
+        hint = f"Raise --memory, on a machine that has it. {hint}"
         raise InputError("table", f"must have no more {what} than fit in memory", got=got, hint=hint)
 
 
-def _items(engine: Engine, relation: Relation, counted: Relation, schema: Schema) -> _Items:
-    """The combinations on the driver, sorted."""
-    names = [name for name in counted.columns if name not in (ROWS, PERSONS)]
-    if schema.unit is None:
-        raw, sets = engine.collect(counted), None
-    else:
-        raw, sets = engine.person_sets(relation, names, schema.unit)
-    n, rows, prepared = len(raw), raw[ROWS].to_numpy(), _prepared(raw.select(names), schema)
-    raw = _with_codes(raw.select(schema.quasi), schema.quasi)
-    coded = enter(_with_codes(prepared.frame.to_polars(), schema.quasi))
-    prepared = canonical(replace(prepared, frame=coded), coded=True)
-    return _Items(raw=raw, prepared=prepared, counted=_counted(rows[prepared.rows], sets, prepared.rows, n))
-
-
-def _with_codes(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Texts as codes, which take a byte or two each instead of 16; `as_text` gives them back."""
-    return frame.with_columns(_coded_text(frame[name]) for name in names)
-
-
-def _coded_text(column: pl.Series) -> pl.Series:
-    known = column.drop_nulls().unique() if column.dtype == pl.String else column.head(0)
-    return column.cast(pl.Enum(known.sort())) if 0 < len(known) <= _MOST_CODES else column
-
-
-def _prepared(raw: pl.DataFrame, schema: Schema) -> Prepared:
-    """Hold the combinations to the schema; numbers in an error would count combinations, not records."""
-    with without_numbers():
-        return prepare(raw, Schema(tuple(schema[name] for name in raw.columns)))
-
-
-def _counted(rows: Any, sets: pl.DataFrame | None, kept: Any, n: int) -> Counted:
-    """What each prepared item stands for; combinations that were dropped are nobody's."""
-    if sets is None:
-        return Counted(rows=rows)
-    place = np.full(n, -1, dtype=np.int64)
-    place[kept] = np.arange(len(kept))
-    pairs = sets.with_row_index("group").explode("set")
-    item = place[pairs["set"].to_numpy()]
-    there = item >= 0
-    group, persons = (pairs[name].to_numpy().astype(np.int64)[there] for name in ("group", PERSONS))
-    return Counted(rows=rows, item=item[there], group=group, persons=persons)
-
-
-def _coded(engine: Engine, relation: Relation, schema: Schema, items: _Items, done: Coarsened) -> Relation:
-    """The rows that are kept, with their quasi-identifiers as they are written, and the unit."""
+def _chosen(
+    engine: Engine, relation: Relation, counted: Relation, names: Sequence[str], schema: Schema, method: Generalize
+) -> _Chosen:
+    """Choose the levels; of all combinations, only those that are left out outlive it."""
+    fetched = fetch(engine, relation, counted, names, schema)
+    done = method.apply_counted(fetched.table)
     if not done.kept.any():
         raise GuaranteeError("Generalize", "would leave no record", hint="Lower k or the suppression.")
+    own = [unit_rule(schema.unit)] if schema.unit else []
+    maps = dict(_recodings(fetched, done))
+    return _Chosen(maps=maps, without=fetched.without(done.kept), facts=(*fetched.facts, *own, *done.facts))
+
+
+def _recodings(fetched: FetchedTable, done: CoarsenedValues) -> Iterator[tuple[str, pl.DataFrame]]:
+    """For each quasi-identifier that changes, each value and as it is written."""
+    table = fetched.table
+    for name in table.schema.quasi:
+        own = as_written(enter(table.values[name].to_frame(name)), table.schema)
+        labels = done.labels[name] if name in done.labels else series(own, name)
+        before, after = fetched.recoding(name, labels, done.kept)
+        recoding = pl.DataFrame({"from": before, "to": plain(after)})
+        if not recoding["from"].equals(recoding["to"]):
+            yield name, recoding
+
+
+def _coded(engine: Engine, relation: Relation, schema: Schema, chosen: _Chosen) -> Relation:
+    """The rows that are kept, with their quasi-identifiers as they are written, and the unit."""
     released = [name for name in relation.columns if name in schema.released or name in (schema.unit, *PERSON)]
-    own = np.flatnonzero(done.kept)
-    raw = items.raw[items.prepared.rows[own]]
-    maps, shown = dict(_spelled(engine, relation, schema)), as_written(items.prepared.frame, items.prepared.schema)
-    for name in schema.quasi:
-        now = done.columns[name] if name in done.columns else series(shown, name)
-        one = raw[name].arg_unique().to_numpy()
-        table = pl.DataFrame({"from": as_text(raw[name].gather(one)), "to": plain(now.gather(own[one]))})
-        if not table["from"].equals(table["to"]):
-            maps[name] = table
-    left_out = np.ones(len(items.raw), dtype=np.bool_)
-    left_out[items.prepared.rows[own]] = False
-    without = pl.DataFrame([as_text(column) for column in items.raw.filter(pl.Series(left_out)).unique()])
-    chosen = engine.recode(engine.select(relation, released), maps, without)
-    return engine.narrow(engine.keep(chosen), released)
+    maps = {**dict(_spelled(engine, relation, schema)), **chosen.maps}
+    recoded = engine.recode(engine.select(relation, released), maps, chosen.without)
+    return engine.narrow(engine.keep(recoded), released)
