@@ -137,6 +137,14 @@ def test_a_spark_without_arrow(monkeypatch):
         open_engine("spark")
 
 
+def test_parquet_files_without_arrow(monkeypatch, tmp_path):
+    """The files are listed before an engine is opened."""
+    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "a.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ParameterError, match=r"Parquet on an engine: needs the package pyarrow.*shoal\[spark\]"):
+        Inputs.of(tmp_path)
+
+
 def test_a_spark_that_is_too_old():
     from shoal.engine.spark import SparkEngine
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shoal.errors import FileError, InputError
+from shoal.extras import need
 from shoal.files import sha256
 from shoal.files.atomic import check_readable, reporting
 from shoal.files.delimited import DELIMITERS
@@ -125,6 +126,7 @@ def _header(file: Path, delimiter: str) -> list[str]:
 
 def _schema(file: Path) -> dict[str, str]:
     """The columns of a Parquet file with their types."""
+    need("pyarrow", "Parquet on an engine", extra="duckdb", otherwise="For Spark: shoal[spark].")
     import pyarrow.parquet as pq
 
     try:
