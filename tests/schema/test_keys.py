@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 
+from shoal.schema import keys
 from shoal.schema.codes_seen import codes_seen
 from shoal.schema.evidence import look
 from shoal.schema.infer import propose
@@ -26,6 +27,14 @@ def test_number_that_two_columns_repeat_with_is_a_household():
     made = propose(survey(RNG.choice(["m", "f"], N)))
     assert made.schema["xa"].role == "household"
     assert made.reasons["xa"].startswith("2 other columns repeat with its values")
+
+
+def test_of_a_long_table_only_what_repeats_in_a_sample_of_keys_is_counted_over_all_rows(monkeypatch):
+    counted, plain = [], keys._follows
+    monkeypatch.setattr(keys, "_SAMPLE", N // 4)
+    monkeypatch.setattr(keys, "_follows", lambda *two: counted.append(two[1].name) or plain(*two))
+    assert propose(survey(RNG.choice(["m", "f"], N))).schema["xa"].role == "household"
+    assert counted == ["xb1", "xb2"]
 
 
 def test_number_of_people_of_one_sex_each_is_the_unit():

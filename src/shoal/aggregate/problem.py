@@ -36,6 +36,7 @@ MOST_STACKED = 5_000
 
 _BLOCK = 65_536
 _NULL = 1e-10  # eigenvalues of S below this share of the largest are rounding error
+_ROUNDING = 1e-13  # of all weights: sums of weights that are no further apart are equal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,8 +255,9 @@ def _medians(groups: Groups, values: FloatArray, w: FloatArray | None) -> FloatA
     mass = np.cumsum(np.ones(len(values)) if w is None else w[order])
     last = np.cumsum(groups.sizes) - 1
     before = np.concatenate([[0.0], mass[last[:-1]]])
-    half = (before + mass[last]) / 2
-    low, high = (np.minimum(np.searchsorted(mass, half, side), last) for side in ("left", "right"))
+    half, rounding = (before + mass[last]) / 2, _ROUNDING * mass[-1]
+    low = np.searchsorted(mass, half - rounding, "left")
+    high = np.minimum(np.searchsorted(mass, half + rounding, "right"), last)
     out: FloatArray = (values[order[low]] + values[order[high]]) / 2
     return out
 

@@ -22,6 +22,7 @@ _FEWEST, _FEW_ROWS = 100, 6.0  # different keys of persons or households, and ro
 _FEWEST_GROUPS, _ROWS_PROVE = 10, 50  # different codes of groups; rows that share a value, below which nothing is said
 _MOST_COLUMNS, _MOST_TRIED = 500, 16
 _SAME, _BY_CHANCE, _MONOTONE = 0.99, 0.9, 0.5
+_SAMPLE, _NEARLY = 20_000, 0.9  # rows of a sample of keys, with all rows of each; share from which all keys are read
 _SEXES = (frozenset(("male", "female")), frozenset(("m", "f")), frozenset(("man", "woman")))
 _APART = 12.0  # years between the ages of people who share a key: no series of visits lasts as long on average
 
@@ -57,15 +58,28 @@ def _n_same(fact: Facts, facts: Sequence[Facts]) -> int:
     shared = pl.Series(fact.cells.is_duplicated() & fact.cells.is_not_null())
     if int(shared.sum()) < max(_ROWS_PROVE, 0.3 * fact.n_known):
         return 0
-    return sum(_follows(fact, other, shared) for other in facts if other is not fact and other.n_distinct > 1)
+    others = [other for other in facts if other is not fact and other.n_distinct > 1]
+    every = max(1, fact.n_known // _SAMPLE)
+    if every > 1:
+        some = shared & fact.cells.is_in(fact.values.sort().gather_every(every).implode())
+        others = [other for other in others if _same_share(_rows(fact, other, some)) >= _NEARLY]
+    return sum(_follows(fact, other, shared) for other in others)
+
+
+def _rows(fact: Facts, other: Facts, shared: pl.Series) -> pl.DataFrame:
+    return pl.DataFrame({"key": fact.cells.filter(shared), "other": other.cells.filter(shared).cast(pl.String)})
 
 
 def _follows(fact: Facts, other: Facts, shared: pl.Series) -> bool:
-    rows = pl.DataFrame({"key": fact.cells, "other": other.cells.cast(pl.String)}).filter(shared)
-    counts = rows.group_by("key", "other").len().group_by("key").agg(pl.col("len").max())
-    same = int(counts["len"].sum()) / len(rows)
+    rows = _rows(fact, other, shared)
     commonest = int(rows["other"].value_counts(name="n")["n"].max()) / len(rows)  # type: ignore[arg-type]
-    return same >= _SAME and commonest <= _BY_CHANCE and not _rises_with(fact, other)
+    return commonest <= _BY_CHANCE and _same_share(rows) >= _SAME and not _rises_with(fact, other)
+
+
+def _same_share(rows: pl.DataFrame) -> float:
+    """The share of rows whose other value is the commonest one of their key."""
+    counts = rows.group_by("key", "other").len().group_by("key").agg(pl.col("len").max())
+    return int(counts["len"].sum()) / max(1, len(rows))
 
 
 def _rises_with(fact: Facts, other: Facts) -> bool:
