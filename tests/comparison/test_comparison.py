@@ -155,7 +155,7 @@ def test_the_page_holds_everything_and_fetches_nothing(comparison):
     assert "must not leave the secure environment" in page.text
     assert "≤ 20%" in page.text
     assert "ε = 1" in page.text
-    assert "5. pegs:epsilon=1: 1% found, 85% kept" in page.text, "a mark says what it is"
+    assert "5. pegs:epsilon=1: 1% found, 85% preserved" in page.text, "a mark says what it is"
     assert "SENTINEL" not in text
 
 
@@ -171,7 +171,7 @@ def test_every_figure_has_its_reading(comparison, page_of_rows):
         assert (guessed.before, guessed.chance) == (0.97, 0.0)
         assert (kept.chance, kept.better) == (0.98, "higher")
         row = page_of_rows(one.name)
-        assert f"risk {found.verdict} kept {kept.verdict}" in row
+        assert f"risk {found.verdict} utility {kept.verdict}" in row
         assert f"{found.people:,}" in row
     assert "90%" in page_of_rows("Published unchanged")
     assert "98%" in page_of_rows("By chance")

@@ -1,4 +1,4 @@
-"""What is kept of finished recipes, and when it still stands."""
+"""What is preserved of finished recipes, and when it still stands."""
 
 import json
 import os

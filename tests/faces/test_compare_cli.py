@@ -50,7 +50,7 @@ def first(place):
 def test_it_prints_table_advice_and_where_the_page_lies(place, first):
     assert first.exit_code == 0, first.output
     lines = [" ".join(line.split()) for line in first.output.splitlines()]
-    head = next(i for i, line in enumerate(lines) if line == "* on the front found people guessed kept risk")
+    head = next(i for i, line in enumerate(lines) if line == "* on the front found people guessed utility risk")
     assert [line.split(" ")[0] for line in lines[head + 1 : head + 4]] == ["published", "by", "limit"]
     assert lines[head + 3] == "limit 10% – –"
     recipes = [line for line in lines[head + 4 :] if "mondrian:k=20" in line and line.endswith(("good", "bad"))]

@@ -92,7 +92,7 @@ def test_the_highest_model_decides_not_the_one_that_calls_everybody_alike(tmp_pa
 
 def test_values_and_records_only_where_asked_for(room):
     done = run(room, "a.csv", "--verbose")
-    inside = done.stdout.index("For inside only")
+    inside = done.stdout.index("Internal use only")
     assert "town-" not in done.stdout[:inside]
     assert "town-" in done.stdout[inside:]
 

@@ -7,9 +7,9 @@ from numba.core import event
 from typer.testing import CliRunner
 
 import shoal
-from shoal.cli.releasing import cache_folder, is_warm
 from shoal.cli.warm_up import EXAMPLES, warm_up
 from shoal.group import packs
+from shoal.release.compiled import cache_folder, is_warm
 
 app = typer.Typer(pretty_exceptions_enable=False)
 app.command("warm-up", epilog=EXAMPLES)(warm_up)

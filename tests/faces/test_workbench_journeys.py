@@ -64,7 +64,7 @@ def signs(page, folder, who="R. Roe"):
     page.get_by_label("Recipient").fill("University hospital")
     page.get_by_label("Key file").fill(str(folder / "publisher.key"))
     page.get_by_role("button", name="Sign", exact=True).click()
-    sees(page, f"Signed by {who}.")
+    sees(page, f"Signed by {who} on ")
 
 
 def writes(page, target):
@@ -103,7 +103,7 @@ def test_the_survey_from_its_file_to_a_signed_release_in_few_clicks(page, tmp_pa
     assert serious(page) == []
     runs(page)
     sees(page, "The release is ready")
-    sees(page, "every row is kept")
+    sees(page, "every row is released")
     tops = [page.get_by_role("heading", name=name).bounding_box()["y"] for name in ("The release is ready", *PLACES)]
     assert tops == sorted(tops)  # the answer first, the way out last
     sees(page, "Pairs of columns")

@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 from shoal.errors import FileError, GuaranteeError, InputError, ParameterError
-from shoal.release.minisign import new_key
+from shoal.release.minisign import PublicKey, new_key
 from shoal.report.decision import Decision, decision, with_decision
 
 
@@ -46,10 +46,15 @@ FACTS = {"decision": "May go <script>", "by": "R. & R. Roe", "recipient": 'The "
 
 def test_the_decision_is_in_manifest_and_report(there):
     shoal.sign(there / "out", key=there / "publisher.key", **FACTS)
-    assert words_of(there)["decision"] == FACTS
+    key, day = PublicKey.read(there / "publisher.pub").name, date.today().isoformat()
+    assert words_of(there)["decision"] == {**FACTS, "signed": day, "key": key}
     page = (there / "out/report.html").read_text()
-    for text in ("May go &lt;script&gt;", "R. &amp; R. Roe", "The &#34;clinic&#34;", "2999-12-31"):
+    for text in ("May go &lt;script&gt;", "R. &amp; R. Roe", "The &#34;clinic&#34;", "2999-12-31", day):
         assert f"<td>{text}</td>" in page
+    assert f"Signed by R. &amp; R. Roe on {day}, for The &#34;clinic&#34;, valid until 2999-12-31." in page
+    assert "until someone signs" not in page
+    assert f"<td>digital, by key {key}: manifest.json.minisig</td>" in page
+    assert shoal.verify(there / "out", signer=there / "publisher.pub", original=there / "people.csv").exit_code == 0
     assert "May go <script>" not in page
     inside = there / "out.internal/report.html"
     assert "<td>R. &amp; R. Roe</td>" in inside.read_text()
@@ -132,6 +137,13 @@ class TestPage:
         with pytest.raises(InputError, match="a place for the decision"):
             with_decision("<html></html>", None)
 
+    def test_a_page_of_an_earlier_version_is_signed_too(self, there):
+        """It has no place at a glance for who signed."""
+        page = (there / "out/report.html").read_text()
+        older = page.replace("<!--signed:begin-->", "").replace("<!--signed:end-->", "")
+        assert older != page
+        assert "<td>R. Roe</td>" in with_decision(older, Decision(by="R. Roe"))
+
     def test_sections_that_are_filled_in_do_not_say_that_they_are_to_be(self):
         assert "Decision: to be filled in</caption>" in decision()
         assert "to be filled in</caption>" not in decision(Decision(decision="yes", by="R. Roe"))
@@ -141,7 +153,14 @@ class TestPage:
         shoal.sign(there / "out", key=there / "publisher.key", decision=evil)
         page = (there / "out/report.html").read_text()
         assert page.count("<!--expiry:begin-->") == page.count("<!--decision:end-->") == 1
-        assert with_decision(with_decision(page, None), Decision(decision=evil)) == page
+        signed = Decision.from_dict(words_of(there)["decision"])
+        assert with_decision(with_decision(page, None), signed) == page
+
+    def test_a_decision_of_an_earlier_version_is_still_read(self):
+        """It had neither the day nor the key."""
+        assert Decision.from_dict(FACTS).expires == date(2999, 12, 31)
+        with pytest.raises(InputError, match="signed must be a date"):
+            Decision.from_dict({**FACTS, "signed": "today", "key": None})
 
     @pytest.mark.parametrize("words", [{}, {"decision": 1, "by": None, "recipient": None, "expires": None}])
     def test_words_that_are_no_decision(self, words):

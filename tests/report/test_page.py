@@ -77,7 +77,7 @@ class TestBothPages:
             assert word not in found.scripts[0]
 
     def test_sections_are_those_of_an_expert_determination(self, page: str, read_page: Read) -> None:
-        inside = ["inside"] if "Inside only" in page else []
+        inside = ["inside"] if "Internal only" in page else []
         assert [part["id"] for part in read_page(page).found("section")] == [*ORDER[:10], *inside, *ORDER[10:]]
 
     def test_landmarks_and_a_way_past_the_contents(self, page: str, read_page: Read) -> None:
@@ -142,7 +142,7 @@ class TestBothPages:
             assert set(numbers) <= shown, tip
 
     def test_every_column_is_told_of(self, page: str, evidence: Evidence, read_page: Read) -> None:
-        head = ["Column", "What was done", "Why", "How much it changed", "What is kept"]
+        head = ["Column", "What was done", "Why", "How much it changed", "What is preserved"]
         told = next(table for table in read_page(page).tables if table[0] == head)
         assert len(told) == 1 + len(evidence.columns)
         by_name = {row[0]: row[1:] for row in told[1:]}
@@ -187,7 +187,7 @@ class TestExternal:
 
     def test_changed_shares_and_small_classes_are_not_shown(self, external: str, read_page: Read) -> None:
         found = read_page(external)
-        assert "Inside only" not in found.text
+        assert "Internal only" not in found.text
         assert "Unique people" not in found.text
         assert "differ from the person's own" not in found.text
 

@@ -1,4 +1,4 @@
-"""What the methods are for, on a simulated survey: the joint distribution kept, at a bounded risk.
+"""What the methods are for, on a simulated survey: the joint distribution preserved, at a bounded risk.
 
 Seeds are fixed, so the tests do not flicker; the margins are several standard deviations wide over seeds.
 """

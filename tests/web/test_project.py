@@ -176,7 +176,7 @@ def test_signed_and_written_it_verifies_and_the_script_repeats_it(worked, home, 
     script.write_text(script_of(controller.session(session)))
     lines = [line for line in script.read_text().splitlines() if line.startswith("shoal ")]
     assert [line.split()[1] for line in lines] == ["coarsen", "sign"]
-    assert "# not kept: shoal coarsen" in script.read_text()  # tried afterwards, to another folder, and left here
+    assert "# not written: shoal coarsen" in script.read_text()  # tried afterwards, to another folder, and left here
     folder = tmp_path / "again"
     folder.mkdir()
     text = script.read_text().replace("\nshoal ", f"\n{sys.executable} -m shoal ")

@@ -25,7 +25,7 @@ from shoal.schema import read_schema
 
 __all__ = ["EXAMPLES", "compare"]
 
-_NAME = 42  # columns of a recipe's name
+_NAME = 40  # columns of a recipe's name
 
 EXAMPLES = """Examples:
 
@@ -154,7 +154,7 @@ def _print(result: Comparison, limit: float) -> None:
 def _table(result: Comparison, done: Sequence[Outcome], limit: float) -> Iterator[str]:
     """What to hold the figures against, then the recipes, those of least risk first; 80 columns."""
     n, before, front = result.n_records, result.reference, {id(one) for one in result.front}
-    yield _line(" ", "* on the front", "found", "people", "guessed", "kept", "risk")
+    yield _line(" ", "* on the front", "found", "people", "guessed", "utility", "risk")
     yield _line(" ", "published unchanged", _shown(before.get("found")), "", _shown(before.get("guessed")), "1", "")
     sample = before.get("second_sample")
     yield _line(" ", "by chance; another sample", _shown(1 / n if n else None), "", "0%", _kept(sample), "")
@@ -169,7 +169,7 @@ def _table(result: Comparison, done: Sequence[Outcome], limit: float) -> Iterato
 
 def _line(mark: str, name: str, found: str, people: str, guessed: str, kept: str, end: str) -> str:
     short = name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
-    return f"{mark} {short:<{_NAME}}{found:>7}{people:>7}{guessed:>8}{kept:>6}  {end}".rstrip()
+    return f"{mark} {short:<{_NAME}}{found:>7}{people:>7}{guessed:>8}{kept:>8}  {end}".rstrip()
 
 
 def _shown(share: float | None) -> str:

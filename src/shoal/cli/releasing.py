@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
 
-import shoal
 from shoal.cli.console import note
 from shoal.cli.console import out as screen
 from shoal.cli.options import Reading, required
@@ -24,9 +22,9 @@ from shoal.cli.summary import tell
 from shoal.compliance import PRESETS, Preset
 from shoal.compliance import preset as preset_of
 from shoal.errors import ParameterError
-from shoal.group.all_rows import MOST_ROWS
 from shoal.pseudonym import ENVIRONMENT, ProjectKey, Pseudonyms
 from shoal.recipe import read_method
+from shoal.release.compiled import cache_folder, is_warm
 from shoal.release.folders import FORMATS, MANIFEST, SIGNATURE, check_target
 from shoal.release.forecast import forecast
 from shoal.release.manifest import read_replay
@@ -282,40 +280,3 @@ def _format_of(release: Any, replay: Path | None) -> str:
         return Path(read_replay(replay)["output"]["file"]).suffix[1:]
     source = release.source.format
     return source if source in FORMATS else "csv"
-
-
-_KERNELS = {
-    "k-member": ("shoal.group.packs", "distances"),
-    "mdav": ("shoal.group.packs", "distances"),
-    "gaussian-dither": ("shoal.mask.mixture", "_fit"),
-    "synthesize": ("shoal.synth.pegs_by_graph", "_round"),
-    "mondrian": ("shoal.coarsening.partition", "propose_cuts"),
-    "generalize": ("shoal.coarsening.counting", "count"),
-}
-"""A kernel that every run of the command, or with the method, needs."""
-
-
-def cache_folder() -> Path:
-    """Where compiled kernels are kept: a folder of the user's, or the package's own, each module beside its source."""
-    beside = _cache_of("k-member")[0]
-    return Path(shoal.__file__).parent if beside.name == "__pycache__" else beside.parent
-
-
-def is_warm(needed: str, n_rows: int) -> bool:
-    """Whether kernels that a command or method needs for so many rows were compiled here before, or never are."""
-    if needed not in _KERNELS or (needed in ("k-member", "mdav") and n_rows <= MOST_ROWS):
-        return True
-    import numba  # a fifth of a second, and some commands don't need it
-
-    flags: Any = numba.config
-    if flags.DISABLE_JIT:
-        return True
-    folder, module = _cache_of(needed)
-    return any(folder.glob(f"{module}.*.nbi"))
-
-
-def _cache_of(needed: str) -> tuple[Path, str]:
-    """The folder that caches a kernel of the command or method, and the name of the kernel's module."""
-    home, name = _KERNELS[needed]
-    kernel: Any = getattr(import_module(home), name)
-    return Path(kernel.stats.cache_path), home.rpartition(".")[2]

@@ -409,7 +409,7 @@ def _everything(found: Mapping[str, Any]) -> None:
     print_table("Columns", ["", "Shapley", "drop-one", "freed"], rows)
     _diversity(found["classes"])
     _models(found)
-    out.print("[bold]For inside only[/]")
+    out.print("[bold]Internal use only[/]")
     rows = [[f"{v.column} {v.value}", f"{v.n_records:,}", f"{v.n_at_risk:,}", f"{v.n_freed:,}"] for v in parts.values]
     print_table("Values", ["", "people", "stand out", "freed without the column"], rows)
     rows = [[str(c), f"{c.row + 1:,}", f"{c.score:g}"] for c in suda.combinations]

@@ -16,10 +16,10 @@ import numpy as np
 import shoal
 from shoal.cli.console import out, steps
 from shoal.cli.output import answer
-from shoal.cli.releasing import cache_folder
 from shoal.group.blocks import by_blocks
 from shoal.group.greedy import kmember, mdav
 from shoal.group.points import Points
+from shoal.release.compiled import cache_folder
 from shoal.risk.geometry import Geometry
 from shoal.risk.mixed_tree import nearest_few
 from shoal.risk.nearest import Searcher

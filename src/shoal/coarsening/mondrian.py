@@ -105,7 +105,7 @@ class Mondrian(Coarsener):
 
     title = "Mondrian: boxes of k people"
     summary = "Intervals and sets, cut finer where there are more people; loses least of the coarseners."
-    promise = "Every combination is shared by at least k persons, and every record is kept."
+    promise = "Every combination is shared by at least k persons, and no record is dropped."
     report_text = ReportText(
         done=(
             "The people were divided into classes of at least {k}, and each got the intervals and sets that "
@@ -178,7 +178,7 @@ class Mondrian(Coarsener):
             kept=np.ones(len(boxes.labels), dtype=np.bool_),
             facts=(
                 Fact(
-                    says="{n:,} boxes of {mean:.1f} records on average; every record is kept",
+                    says="{n:,} boxes of {mean:.1f} records on average; no record is dropped",
                     values={"n": boxes.n, "mean": len(boxes.labels) / boxes.n},
                     counts="groups",
                 ),

@@ -44,7 +44,7 @@ class Outcome(Record):
     risks
         Shares of records; the headline is ``"found"``, see `shoal.comparison.measure`.
     utilities
-        What is kept; the headline is ``"kept"``, from 0 to 1.
+        What is preserved; the headline is ``"kept"``, from 0 to 1.
     claims
         What the release promises.
 

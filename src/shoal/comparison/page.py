@@ -97,7 +97,7 @@ def _points(comparison: Comparison, measure: str) -> list[Point]:
             number=str(place),
             family=one.family,
             on_front=id(one) in front,
-            words=f"{place}. {one.name}: {percent(risk)} {_MEASURES[measure]}, {kept(one.utility)} kept",
+            words=f"{place}. {one.name}: {percent(risk)} {_MEASURES[measure]}, {kept(one.utility)} preserved",
         )
         for place, one in enumerate(comparison.outcomes, start=1)
         if one.is_done and (risk := one.risks.get(measure)) is not None
@@ -150,7 +150,7 @@ def _as_it_is(comparison: Comparison) -> str:
 
 
 def _tables(comparison: Comparison, limit: float) -> Html:
-    head = ("Recipe", "Family", "Found", "People", "Guessed", "Kept", "Proved", "Seconds", "Reading")
+    head = ("Recipe", "Family", "Found", "People", "Guessed", "Utility", "Proved", "Seconds", "Reading")
     front = {id(one) for one in comparison.front}
     rows = [
         _recipe_row(comparison, one, place, limit, starred=id(one) in front)
@@ -159,9 +159,9 @@ def _tables(comparison: Comparison, limit: float) -> Html:
     ]
     note = (
         "★ on the front. † Synthetic rows belong to no real person; see below for what is counted instead. The first "
-        "rows are for comparison; what is kept is compared with another sample of the same size. "
-        "Risk reads against the limit, what is kept against the other sample: good if no worse than that by more than "
-        "2% or a tenth of what it lacks."
+        "rows are for comparison; what is preserved is compared with another sample of the same size. "
+        "Risk reads against the limit, utility against the other sample: good if no worse than that by more than 2% or "
+        "a tenth of what it lacks."
     )
     return join(
         [
@@ -189,7 +189,7 @@ def _recipe_row(comparison: Comparison, one: Outcome, place: int, limit: float, 
         kept(one.utility),
         one.proof or ABSENT,
         seconds(one.seconds).removesuffix(" s"),
-        join(["risk ", verdict(found), " kept ", verdict(kept_)]),
+        join(["risk ", verdict(found), " utility ", verdict(kept_)]),
     )
 
 
@@ -241,9 +241,9 @@ _UTILITIES = {
 
 
 _KEPT = (
-    "What is kept: distributions of single columns, of pairs of quasi-identifiers, of pairs with a sensitive column, "
-    "of all quasi-identifiers together; mean error of correlations among quasi-identifiers and with sensitive columns; "
-    "R² of a regression of the first sensitive number; share of rows"
+    "What is preserved: distributions of single columns, of pairs of quasi-identifiers, of pairs with a sensitive "
+    "column, of all quasi-identifiers together; mean error of correlations among quasi-identifiers and with sensitive "
+    "columns; R² of a regression of the first sensitive number; share of rows"
 )
 
 
@@ -299,7 +299,7 @@ def _axes() -> Html:
                 "release.",
             ),
             _term(
-                "Kept",
+                "Utility",
                 "1 less the total variation between original and release, averaged over the distributions of pairs of "
                 "columns: half the weight for pairs of quasi-identifiers, half for pairs with a sensitive column. 1 is "
                 "all. Intervals and sets are read evenly over their values; suppressed cells are lost.",

@@ -374,7 +374,8 @@ def _measured_by_all(risk: RiskReport, written: Sequence[str]) -> tuple[Claim, .
             basis="measured",
             unit="persons",
             statement=(
-                f"An attack that also uses the {columns} ({names}) finds {100 * value:.3g}% of the kept people{tried}."
+                f"An attack that also uses the {columns} ({names}) finds {100 * value:.3g}% of the people in the "
+                f"release{tried}."
             ),
             assumptions=(
                 "This is one attack on this release; another attack may do better.",

@@ -239,14 +239,23 @@ def _shape(utility: UtilityReport) -> list[Reading]:
     pairs, fresh = utility.pairs_kept, utility.total_variation.two_way.fresh
     if pairs is not None:
         mark = None if fresh is None else 1 - fresh
-        shared = {"chance": mark, "against": _FRESH, "slack": _SLACK, "better": "higher"}
+        shown = {"pairs of columns preserved": pairs.mean, "the worst pair of columns preserved": pairs.worst}
         return [
-            Reading(name="pairs of columns kept", first=True, value=pairs.mean, meaning=_PAIRS, **shared),  # type: ignore[arg-type]
-            Reading(name="the worst pair of columns kept", first=True, value=pairs.worst, meaning=_PAIRS, **shared),  # type: ignore[arg-type]
+            Reading(
+                name=name,
+                first=True,
+                value=value,
+                chance=mark,
+                against=_FRESH,
+                slack=_SLACK,
+                better="higher",
+                meaning=_PAIRS,
+            )
+            for name, value in shown.items()
         ]
     return [
         Reading(
-            name="joint distribution kept",
+            name="joint distribution preserved",
             first=True,
             value=utility.histogram_intersection,
             chance=float(utility.bootstrap_intersection),
@@ -329,7 +338,7 @@ def variation_lines(release: Release) -> list[Reading]:
             against=_FRESH,
             slack=_SLACK,
             meaning="Mean distance between the shares before and after (total variation): 0 is equal, 100% has nothing "
-            "in common. For inside only.",
+            "in common. Internal use only.",
         )
         for what, order in parts.items()
     ]
@@ -345,7 +354,7 @@ def _scored(scores: Quality) -> Reading:
         against=_FRESH,
         slack=_SLACK,
         better="higher",
-        meaning="Mean score of columns and pairs, 100% is equal. For inside only.",
+        meaning="Mean score of columns and pairs, 100% is equal. Internal use only.",
     )
 
 
@@ -365,6 +374,6 @@ def _trained(found: Usefulness | None) -> list[Reading]:
             better="higher",
             n=found.n_test,
             meaning=f"How well a model trained on the synthetic rows predicts {found.n_test:,} real people, and one "
-            f"trained on real records; without any model {found.no_model:.3f}. For inside only.",
+            f"trained on real records; without any model {found.no_model:.3f}. Internal use only.",
         )
     ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def sign(
     key, password
         Secret key file of the publisher, as `shoal sign --new-key` or ``minisign -G`` makes it, and its password.
     decision, by, recipient
-        What was decided, by whom, and who gets the table: printed in the report, told in the manifest.
+        What was decided, by whom, and who gets the table: recorded in report and manifest, with the day and the key.
     expires
         The last day on which the decision holds, as a date or as text (``"2030-12-31"``).
 
@@ -66,13 +67,14 @@ def sign(
     ...     shoal.verify(out, signer=public).exit_code
     0
     """
-    folder, decided = place(directory), _decided(decision, by, recipient, expires)
+    folder, given = place(directory), _decided(decision, by, recipient, expires)
     words = dict(read_manifest(folder))
     if not files_of(words):
         raise FileError(str(folder / MANIFEST), "is of an earlier version", hint="Write the release again.")
     require_whole(folder, words, "sign")
     require_standing(folder, words, "sign")
     secret = SecretKey.read(key, password)
+    decided = None if given is None else replace(given, signed=today(), key=secret.public.name)
     with replaced(folder) as stage:
         _write_signed(folder, stage, words, decided, secret)
     _tell_inside(inside_of(folder) / REPORT, decided)
@@ -106,7 +108,7 @@ def require_signed(file: Path, content: bytes, signer: PublicKey) -> None:
 
 
 def today() -> date:
-    """The day by which a decision is held to have expired."""
+    """The day on which a decision is signed, or found to have expired."""
     return date.today()
 
 
@@ -118,7 +120,9 @@ def _decided(
         if text is not None and (not isinstance(text, str) or not text.strip() or len(text) > _LONGEST):
             raise ParameterError("sign", f"{name} must be a string of 1 to {_LONGEST} characters")
     day = _day(expires)
-    return None if day is None and not any(texts.values()) else Decision(**texts, expires=day)
+    if day is None and not any(texts.values()):
+        return None
+    return Decision(decision=decision, by=by, recipient=recipient, expires=day)
 
 
 def _day(expires: str | date | None) -> date | None:

@@ -260,7 +260,8 @@ class _Seen:
             return [Check(name="decision", holds=False, detail=str(error))]
         expired = decided.expires is not None and decided.expires < today()
         until = "without an end" if decided.expires is None else f"until {decided.expires.isoformat()}"
-        text = f"{'has expired: held' if expired else 'holds'} {until}"
+        day = "" if decided.signed is None else f", signed on {decided.signed.isoformat()}"
+        text = f"{'has expired: held' if expired else 'holds'} {until}{day}"
         return [Check(name="decision", holds=not expired, detail=text, standing="signed" if signed else _WORD)]
 
     def _again(self) -> Repeated | list[Check]:

@@ -66,7 +66,7 @@ class Evidence:
     mosaic
         Two quasi-identifiers together, before and after; None where there are fewer than two.
     mapped
-        Distances in each column before and after the metric mapping, where people were compared by it. Inside only.
+        Distances in each column before and after the metric mapping, where people were compared by it. Internal only.
     steps
         What each step of a chain did, and the risk that it left.
     hidden

@@ -1,4 +1,4 @@
-"""The metric mapping drawn: how far apart people are in each column, as measured and as compared. Inside only."""
+"""The metric mapping drawn: how far apart people are in each column, as measured and as compared. Internal only."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def rows_table(
     A `quiet` caption is only heard: a heading just above says as much to those who see.
     """
     heads = [_head(text, _flush(i, numeric)) for i, text in enumerate(head)]
-    body = [tag("tr", *_cells(row, numeric)) for row in rows]
+    body = [tag("tr", *_cells(row, numeric, len(heads))) for row in rows]
     table = tag(
         "table",
         tag("caption", caption, class_="heard" if quiet else None),
@@ -78,8 +78,11 @@ def _head(text: str, kind: str | None) -> Html:
     return tag("th", text, scope="col", class_=kind) if text else tag("td")
 
 
-def _cells(row: Sequence[Child], numeric: Sequence[int]) -> list[Html]:
-    first = tag("th", row[0], scope="row", class_=_flush(0, numeric))
+def _cells(row: Sequence[Child], numeric: Sequence[int], wide: int) -> list[Html]:
+    """Its cells; that of a row with nothing else takes the whole of the table's width."""
+    first = tag(
+        "th", row[0], scope="row", class_=_flush(0, numeric), colspan=str(wide) if 1 == len(row) < wide else None
+    )
     return [first, *(tag("td", cell, class_=_flush(i, numeric)) for i, cell in enumerate(row[1:], 1))]
 
 

@@ -60,7 +60,7 @@ _TITLES = {
     "standing": "Who stands out, and why",
     "help": "What would help most",
     "limits": "Known limits",
-    "inside": "Inside only",
+    "inside": "Internal only",
     "decision": "Who decides",
     "expiry": "Expiry",
     "provenance": "Provenance",
@@ -179,7 +179,7 @@ def inside(evidence: Evidence, given: Mapping[str, Any]) -> Html:
     """
     return section(
         "inside",
-        "Inside only",
+        "Internal only",
         tag("p", "This section must not leave the secure environment.", class_="warning"),
         tag("h3", "What to watch"),
         tag("ul", *(tag("li", text) for text in watch(evidence))),

@@ -1,4 +1,4 @@
-"""Synthetic rows as users judge them: scores of columns and pairs, and models trained on them. Inside only."""
+"""Synthetic rows as users judge them: scores of columns and pairs, and models trained on them. Internal only."""
 
 from __future__ import annotations
 

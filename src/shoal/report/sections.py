@@ -210,7 +210,7 @@ def _value(value: Any) -> str:
 
 
 def _rule_words(k: int, internal: bool) -> str:
-    where = "Outside the section Inside only, no" if internal else "No"
+    where = "Outside the section Internal only, no" if internal else "No"
     return (
         f"{where} table, picture or tooltip on this page has a cell that counts 1 to {k - 1} people, before or after. "
         "Such cells are merged: a bin with its neighbour, a level with other rare levels, which are then not named. "
@@ -262,7 +262,7 @@ def _step_value(name: str, value: Any) -> str:
 def columns(evidence: Evidence, *, internal: bool, unmeasured: str = "") -> Html:
     """One row a column, in plain words; `unmeasured` is said where no comparison with the original may be shown."""
     marginals = {marginal.column: marginal for marginal in evidence.marginals}
-    head = ["Column", "What was done", "Why", "How much it changed", "What is kept"]
+    head = ["Column", "What was done", "Why", "How much it changed", "What is preserved"]
     rows = [_row(account, marginals, evidence, internal, unmeasured) for account in evidence.columns]
     return section(
         "columns",

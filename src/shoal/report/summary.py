@@ -1,11 +1,12 @@
 """The first screen: in ten seconds what was released, how people are hidden, what is promised on which basis, what was
-measured, and who must decide."""
+measured, and who decides."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from shoal.claim import Claim
+from shoal.report.decision import signed
 from shoal.report.evidence import Evidence
 from shoal.report.markup import Child, Html, join, section, tag
 from shoal.report.numbers import count, number, percent, plural
@@ -34,7 +35,7 @@ def _glance(evidence: Evidence, tiles: Sequence[Html], released: str, measured: 
         "How people are hidden": _hidden(evidence),
         "What is promised": _promised(evidence),
         "What was measured": measured,
-        "Who must decide": _deciding(),
+        "Who decides": signed(),
     }
     rows = [tag("div", tag("dt", name), tag("dd", words)) for name, words in answers.items()]
     return section(
@@ -207,17 +208,6 @@ def _kept_inside(evidence: Evidence) -> str:
     return (
         "How well the table agrees with the original, and what an attack achieves, was measured but is internal: "
         f"{why}."
-    )
-
-
-def _deciding() -> Html:
-    return join(
-        [
-            "A person. Shoal documents; it does not approve. Recipient, decision and expiry are empty lines in this "
-            "report until someone signs under ",
-            tag("a", "Who decides", href="#decision"),
-            ".",
-        ]
     )
 
 

@@ -42,7 +42,7 @@ def utility(evidence: Evidence) -> Html:
             "What does an analyst lose? Two samples of the same population also differ, so the distribution is "
             "compared with that of a bootstrap sample drawn from the original.",
         ),
-        tag("h3", "What is kept"),
+        tag("h3", "What is preserved"),
         _kept_table(evidence),
         *_regression(evidence),
         bullets(evidence.utility.notes, "note"),
@@ -58,7 +58,7 @@ def utility(evidence: Evidence) -> Html:
 
 def _kept_table(evidence: Evidence) -> Html:
     kept = evidence.utility
-    return reading_table("What is kept", [*_distributions(kept), *_moments(kept), *_apart(kept)])
+    return reading_table("What is preserved", [*_distributions(kept), *_moments(kept), *_apart(kept)])
 
 
 def _distributions(kept: UtilityReport) -> Iterator[Reading]:

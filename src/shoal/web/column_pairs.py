@@ -1,6 +1,7 @@
-"""Pairs of columns, before and after: how much of each joint distribution is kept, and the table behind it.
+"""Pairs of columns, before and after: how much of each joint distribution is preserved, and the table behind it.
 
-For inside only: cells of a pair may hold few people. What is kept is 1 minus the total variation over the cells shown.
+Internal use only: cells of a pair may hold few people. What is preserved is 1 minus the total variation over the cells
+shown.
 """
 
 from __future__ import annotations

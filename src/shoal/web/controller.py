@@ -99,6 +99,24 @@ class Controller(Drafting):
         except ShoalError:
             return None
 
+    def is_compiled(self, id: str, n_rows: int) -> bool:
+        """Whether a run by the recipe need not compile anything first, as far as can be told without loading it."""
+        from shoal.release.compiled import seems_compiled
+
+        try:
+            return seems_compiled(read_words(self.recipe(id)), n_rows)
+        except ShoalError:
+            return True
+
+    def count_again(self, id: str) -> None:
+        """Forget a count that failed, so that the next look begins a new one."""
+        self._change(id, lambda session: session.with_notes({"looked": None, "look": "", "look_before": ""}))
+
+    def count_failure(self, id: str) -> str:
+        """Why the count of who stands out failed; empty while it goes on or where it is there."""
+        job = self.job(str(self.session(id).notes.get("look", "")))
+        return str(job.error) if job is not None and job.state == "failed" and job.error else ""
+
     def look(self, id: str) -> Job | None:
         """The count of who is alone by the schema as it stands; a new one is begun when the schema has changed."""
         schema, notes = self.whole_schema(id).to_dict(), self.session(id).notes

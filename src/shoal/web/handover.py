@@ -72,7 +72,7 @@ def entered(controller: Controller, session: str, job: Job, folder: str = "") ->
 
 def sign_release(controller: Controller, session: str, job: Job, given: Mapping[str, str]) -> None:
     """Sign a finished release with what was decided; a folder that it was written to is signed as well."""
-    from shoal.release.sign import sign
+    from shoal.release.sign import sign, today
 
     decided: dict[str, Any] = {name: given.get(name, "").strip() or None for name in DECISION}
     if not decided["by"]:
@@ -83,7 +83,9 @@ def sign_release(controller: Controller, session: str, job: Job, given: Mapping[
     if written is not None:
         hand_over(job, written, overwrite=True)
     known = controller.session(session).notes.get("decisions", {})
-    controller.note(session, "decisions", {**known, job.id: {**decided, "key": str(key), "signed": True}})
+    controller.note(
+        session, "decisions", {**known, job.id: {**decided, "key": str(key), "signed": today().isoformat()}}
+    )
     controller.note(session, "key", str(key))
     words = [word for name, text in decided.items() if text for word in (f"--{name}", text)]
     folder = folder_of(controller.session(session), job.id)

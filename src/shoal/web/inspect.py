@@ -34,6 +34,7 @@ __all__ = [
     "open_file",
     "rows_to_judge",
     "stamp_of",
+    "texts_of",
 ]
 
 PREVIEW_ROWS = 50
@@ -259,7 +260,7 @@ def look_at(frame: pl.DataFrame, file: Path, *, table: str) -> Opened:
         n_rows=len(frame),
         n_columns=frame.width,
         columns=tuple(replace(view, table=table) for view in _counted(frame)),
-        preview=_texts(frame.select(shown).head(PREVIEW_ROWS)),
+        preview=texts_of(frame.select(shown).head(PREVIEW_ROWS)),
         preview_columns=tuple(shown),
         scan=scan(frame.gather_every(_step(frame))).to_dict(),
     )
@@ -310,7 +311,7 @@ def _seen(source: Source, file: Path, stamp: Stamp, asked: Mapping[str, Any], *,
         n_rows=len(frame) if full else None,
         n_columns=frame.width,
         columns=tuple(_counted(_without_codes(source)) if full else (_view(column) for column in frame)),
-        preview=_texts(frame.select(shown).head(PREVIEW_ROWS)),
+        preview=texts_of(frame.select(shown).head(PREVIEW_ROWS)),
         preview_columns=tuple(shown),
         notes=_preview_notes(frame.width),
         asked=dict(asked),
@@ -415,7 +416,8 @@ def _with_copy(opened: Opened, source: Source, keep: Path | None) -> Opened:
     return replace(opened, copy=None if place is None else str(place))
 
 
-def _texts(frame: pl.DataFrame) -> list[list[str]]:
+def texts_of(frame: pl.DataFrame) -> list[list[str]]:
+    """The cells of a table as texts, cut where they are long."""
     return [["" if cell is None else str(cell)[:LONGEST_CELL] for cell in row] for row in frame.iter_rows()]
 
 

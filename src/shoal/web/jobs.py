@@ -25,6 +25,7 @@ from typing import Any, get_args
 
 from shoal.errors import FileError, ParameterError, ShoalError
 from shoal.processes import Child, interpreter
+from shoal.progress import spoken
 from shoal.web.error_text import DISK_FULL, Failure, explain, is_disk_full, out_of_disk
 from shoal.web.job import Job, Kind, forget_read, read_job, write_job, write_request
 from shoal.web.workspace import Workspace
@@ -244,14 +245,15 @@ class Jobs:
         return self._spawn()
 
     def _watch(self, id: str, kind: Kind, child: Child) -> None:
-        answered = kind == _LOOK and child.reply(LONGEST_LOOK)[0] is not None
+        said, late = child.reply(LONGEST_LOOK) if kind == _LOOK else (None, False)
+        answered = said is not None
         code = 0 if answered else _ended(child)
         with self._lock:
             self._children.pop(id, None)  # from here on nobody who stops the job reaches the child
             if answered:
                 self._keep(id, child)
             if id in self._jobs:
-                self._finish(self._outcome(self._jobs[id], code))
+                self._finish(self._outcome(self._jobs[id], code, late=late))
             self._begin()
             self._settled.notify_all()
 
@@ -263,15 +265,22 @@ class Jobs:
         else:
             child.close()
 
-    def _outcome(self, job: Job, code: int) -> Job:
-        """How a job ended whose child is gone."""
+    def _outcome(self, job: Job, code: int, *, late: bool = False) -> Job:
+        """How a job ended whose child is gone; `late`: because it took too long."""
         if job.state == "cancelled":
             return job
         with suppress(OSError, ValueError):
             written = read_job(job.folder)
             if written.is_over:
                 return written
-        return replace(job, state="failed", step="", step_share=None, ended=time.time(), error=self._silent(code))
+        return replace(
+            job,
+            state="failed",
+            step="",
+            step_share=None,
+            ended=time.time(),
+            error=_OVERDUE if late else self._silent(code),
+        )
 
     def _silent(self, code: int) -> Failure:
         """Why a child ended without a word."""
@@ -287,6 +296,12 @@ class Jobs:
             _sweep(job.folder, _RECORD if job.state == "cancelled" else {*_RECORD, _FAULT})
         with suppress(ShoalError):
             write_job(job)
+
+
+_OVERDUE = Failure(
+    message=f"counting took longer than {spoken(LONGEST_LOOK)} and was stopped. Give fewer columns the role quasi, or "
+    "go on without the count: a release measures the same."
+)
 
 
 def _ended(child: Child) -> int:

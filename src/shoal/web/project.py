@@ -82,7 +82,7 @@ def script_of(session: Session) -> str:
     kept = _made_again(session)
     for entry in session.log:
         lines.append(f"# {_day(entry.at)}, {_one_line(entry.who)}: {_one_line(entry.what)}")
-        tried = "" if entry.job in kept else "# not kept: "
+        tried = "" if entry.job in kept else "# not written: "
         lines += [f"{tried}{entry.command}"] if entry.command else []
     return "\n".join(lines) + "\n"
 

@@ -79,7 +79,7 @@ def _in_ledger(address: str) -> list[tuple[str, Left]]:
 def withdraw(release: str, because: str, files: Iterable[Path] = ()) -> None:
     """Note that a release never left, or was called back; it stays in the journal of the ledger that it is in."""
     if not because.strip():
-        raise ParameterError("withdrawal", "must have a reason", hint="Say why: it is kept in the journal.")
+        raise ParameterError("withdrawal", "must have a reason", hint="Say why: it is recorded in the journal.")
     for address in _addresses(files):
         with _opened(address) as ledger:
             if ledger is not None and any(words["release"] == release for words in ledger.releases()):

@@ -137,6 +137,11 @@ def keep_table(source: Source, folder: Path) -> Path | None:
     return place
 
 
+def copy_place(opened: Opened, table: str = "") -> Path | None:
+    """Where the copy of an opened table lies: the only one, or the one of this name among linked tables."""
+    return None if opened.copy is None else Path(opened.copy) / (f"{table}.arrow" if table else _TABLE)
+
+
 def column_of(opened: Opened, name: str) -> pl.Series:
     """One column of an opened file, from its copy where there is one."""
     if opened.copy is not None:

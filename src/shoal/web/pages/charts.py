@@ -100,13 +100,33 @@ def distribution(cells: Sequence[Mapping[str, Any]], label: str) -> Html:
     return _picture(wide, high + 20, label, drawn)
 
 
+def bands_of(rows: Sequence[Sequence[tuple[float, float, str, str, str]]], label: str) -> Html:
+    """Rows of bands: each with start and width as shares of the row, its kind, the text in it and what it says."""
+    room, wide, high = 16, 330, 24
+    drawn = []
+    for level, row in enumerate(rows):
+        y = level * (high + 3)
+        drawn.append(_text(str(level), 0, y + 16, "soft"))
+        for start, share, kind, shown, words in row:
+            x = room + wide * start
+            drawn.append(_rect(x, y, max(0.6, wide * share - 1), high, kind, words))
+            if shown:
+                drawn.append(_text(shown, x + (wide * share - 1) / 2, y + 16, "middle"))
+    return _picture(room + wide, len(rows) * (high + 3), label, drawn, kind="levels-picture")
+
+
+def _side(n: int) -> int:
+    """Pixels of a cell in a square of `n` by `n`: large where they are few."""
+    return max(26, min(46, 300 // max(1, n)))
+
+
 def heat_map(names: Sequence[str], values: Sequence[Sequence[float | None]], label: str) -> Html:
     """A square of numbers from −1 to 1, each cell as dark as its size."""
-    side, room = 26, 10 + _longest(names)
+    side, room = _side(len(names)), 10 + _longest(names)
     drawn = []
     for i, (name, row) in enumerate(zip(names, values, strict=True)):
-        drawn.append(_text(_short(name), room - 6, room + side * i + 17, "end"))
-        place = f"translate({room + side * i + 17:.0f},{room - 6:.0f}) rotate(-90)"
+        drawn.append(_text(_short(name), room - 6, room + side * (i + 0.5) + 4, "end"))
+        place = f"translate({room + side * (i + 0.5) + 4:.0f},{room - 6:.0f}) rotate(-90)"
         drawn.append(tag("text", _short(name), transform=place, class_="start"))
         for j, value in enumerate(row):
             words = f"{name} and {names[j]}: {number(value)}"
@@ -122,21 +142,21 @@ def heat_map(names: Sequence[str], values: Sequence[Sequence[float | None]], lab
 
 def pair_map(names: Sequence[str], kept: Mapping[tuple[int, int], float], chosen: str) -> Html:
     """How much of each pair is lost, in a triangle; a pair is pressed to be seen in full."""
-    side, room = 26, 10 + _longest(names)
+    side, room = _side(len(names)), 10 + _longest(names)
     worst = max([0.02, *(1 - share for share in kept.values())])
     drawn = []
     for i, name in enumerate(names):
-        drawn.append(_text(_short(name), room - 6, 4 + side * i + 17, "end"))
-        place = f"translate({room + side * i + 17:.0f},{8 + side * len(names):.0f}) rotate(-90)"
+        drawn.append(_text(_short(name), room - 6, 4 + side * (i + 0.5) + 4, "end"))
+        place = f"translate({room + side * (i + 0.5) + 4:.0f},{8 + side * len(names):.0f}) rotate(-90)"
         drawn.append(tag("text", _short(name), transform=place, class_="end"))
     for (i, j), share in kept.items():
         x, y, key = room + side * i, 4 + side * j, f"{i},{j}"
-        words = f"{names[i]} and {names[j]}: {percent(share)} kept"
+        words = f"{names[i]} and {names[j]}: {percent(share)} preserved"
         drawn.append(_rect(x, y, side - 2, side - 2, "cell"))
         marks = {"fill_opacity": f"{(1 - share) / worst:.2f}", "data_do": "pair", "data_of": key, "data_key": key}
         kind = "cell minus press chosen" if key == chosen else "cell minus press"
         drawn.append(_rect(x, y, side - 2, side - 2, kind, words, **marks))
-    label = "How much of each pair of columns is kept; the same is in the list above"
+    label = "How much of each pair of columns is preserved; the same is in the list above"
     return _picture(room + side * len(names), 12 + room + side * len(names), label, drawn)
 
 
@@ -150,11 +170,11 @@ def joint(
     top: float,
 ) -> Html:
     """A table of shares as squares whose area is the share: two columns against each other."""
-    side = 24
+    side = min(36, _side(max(len(rows), len(columns))))
     left, below = 12 + _longest(rows), 12 + _longest(columns)
     drawn = []
     for i, name in enumerate(rows):
-        drawn.append(_text(_short(name), left - 6, 4 + side * i + 16, "end"))
+        drawn.append(_text(_short(name), left - 6, 4 + side * (i + 0.5) + 4, "end"))
         for j, other in enumerate(columns):
             size = (side - 2) * sqrt(shares[i][j] / top) if top else 0.0
             x, y = left + side * j, 4 + side * i
@@ -162,7 +182,7 @@ def joint(
             drawn.append(_rect(x + (side - size) / 2, y + (side - size) / 2, size, size, "after"))
             drawn.append(_rect(x, y, side, side, "ask", words))
     for j, name in enumerate(columns):
-        place = f"translate({left + side * j + 16:.0f},{10 + side * len(rows):.0f}) rotate(-90)"
+        place = f"translate({left + side * (j + 0.5) + 4:.0f},{10 + side * len(rows):.0f}) rotate(-90)"
         drawn.append(tag("text", _short(name), transform=place, class_="end"))
     return _picture(left + side * len(columns), 8 + side * len(rows) + below, label, drawn)
 
@@ -230,7 +250,7 @@ def _map_axes(right: float, most_lost: float, wide: float, high: float) -> list[
     drawn.append(
         tag(
             "text",
-            "two-way distributions kept",
+            "two-way distributions preserved",
             transform=f"translate(-44,{high / 2:.0f}) rotate(-90)",
             class_="middle soft",
         )

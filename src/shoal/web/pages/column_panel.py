@@ -12,12 +12,13 @@ from shoal.coarsening.hierarchy import Hierarchy, Ladder
 from shoal.coarsening.steps import as_text
 from shoal.errors import ParameterError, ShoalError
 from shoal.params import number
-from shoal.report.markup import Html, join, rows_table, tag
+from shoal.report.markup import Html, join, tag
 from shoal.report.numbers import count
 from shoal.schema import Column
 from shoal.web.inspect import ColumnView, Opened
 from shoal.web.linked_tables import linked_column
 from shoal.web.pages.layout import field, problem, select
+from shoal.web.pages.level_picture import draw_levels, levels_of
 from shoal.web.pages.tree_editor import draw_tree
 from shoal.web.recoding import table_rows, table_text
 from shoal.web.table_reading import column_of
@@ -187,11 +188,18 @@ def _levels(opened: Opened, view: ColumnView, words: Mapping[str, Any]) -> Html 
     except ShoalError as error:
         return problem(error)
     rows = [_level(ladder, level) for level in range(ladder.height + 1)]
-    head = ["level", "values", "rarest", "as written"]
-    return join([tag("h3", "Its levels, counted"), rows_table("Levels", head, rows, numeric=[0, 1, 2], quiet=True)])
+    said = "Each row is a level, each band as wide as the people it holds. Rust: fewer than 5."
+    return join(
+        [
+            tag("h3", "Its levels, counted"),
+            draw_levels(levels_of(ladder), view.name),
+            tag("p", said, class_="note"),
+            tag("ol", *rows, class_="level-list", start="0"),
+        ]
+    )
 
 
-def _level(ladder: Ladder, level: int) -> list[Any]:
+def _level(ladder: Ladder, level: int) -> Html:
     groups = ladder.groups[level]
     counts = np.bincount(groups[ladder.codes])
     labels = as_text(ladder.labels[level]).to_list()
@@ -201,4 +209,6 @@ def _level(ladder: Ladder, level: int) -> list[Any]:
         f"{labels[firsts[i]] if labels[firsts[i]] is not None else 'missing'} ({count(int(counts[i]))})" for i in order
     )
     more = "…" if len(firsts) > MOST_SHOWN else ""
-    return [str(level), count(len(firsts)), count(int(counts[counts > 0].min())), f"{shown}{more}"]
+    rarest = count(int(counts[counts > 0].min()))
+    n = tag("strong", f"{count(len(firsts))} value{'' if len(firsts) == 1 else 's'}, the rarest {rarest} times")
+    return tag("li", n, tag("span", f"{shown}{more}", class_="note"))

@@ -12,14 +12,15 @@ from shoal.errors import ShoalError
 from shoal.report.markup import Html, join, tag
 from shoal.report.numbers import count, listed, plural
 from shoal.web.cache import DRAWINGS
-from shoal.web.inspect import Opened
+from shoal.web.inspect import LONGEST_CELL, Opened
 from shoal.web.pages.column_edits import ColumnEdits
 from shoal.web.pages.column_grid import MEANINGS, MISSING, Grid, coded, codes_asked, is_missing
 from shoal.web.pages.column_panel import draw_panel
 from shoal.web.pages.exposure import helps, remedy, standing_now
-from shoal.web.pages.layout import field, problem
+from shoal.web.pages.layout import field, problem, select
 from shoal.web.pages.page import Act
 from shoal.web.pages.session_page import SessionPage, first_rows
+from shoal.web.row_filter import rows_with
 
 __all__ = ["ColumnsPage"]
 
@@ -75,18 +76,19 @@ class ColumnsPage(SessionPage):
         """Heading, what is to be settled, the grid and what stands beside it."""
         found, current = self.controller.exposure(self.session)
         problems = found.get("problems", [])
+        failed = "" if found else self.controller.count_failure(self.session)
         coarsens = "coarsen" in self.controller.recipe(self.session)
         grid = self._grid(opened, found)
         aside = [
             self._panel(opened, grid),
-            standing_now(found, current=current),
+            standing_now(found, current=current, failed=failed),
             helps(found, self._undecided(opened), coarsens=coarsens),
         ]
         return join(
             [
-                self._heading(opened, problems, counted=bool(found)),
+                self._heading(opened, problems, counted=bool(found or failed)),
                 self._tables(opened),
-                self._settle(opened, problems, counted=bool(found)),
+                self._settle(opened, problems, counted=bool(found or failed)),
                 self._codes(opened),
                 tag("div", grid.draw(), tag("aside", *aside, class_="aside-panel"), class_="grid-and-aside"),
             ]
@@ -165,11 +167,43 @@ class ColumnsPage(SessionPage):
     def _first_rows(self, opened: Opened) -> Html:
         """The first rows of the table that is shown, each column in the colour of its role."""
         roles = {name: str(words.get("role", "other")) for name, words in self.words.items()}
-        if not opened.tables:
-            return _rows_drawn(self.session, opened, roles)
-        names, rows = opened.previews[self.table]
-        keys = {name: "identifier" for name in (self.entry.get("key"), self.entry.get("link")) if name}
-        return _rows_drawn(self.session, replace(opened, preview_columns=tuple(names), preview=rows), roles | keys)
+        if opened.tables:
+            names, rows = opened.previews[self.table]
+            keys = {name: "identifier" for name in (self.entry.get("key"), self.entry.get("link")) if name}
+            opened, roles = replace(opened, preview_columns=tuple(names), preview=rows), roles | keys
+        asked = self.controller.session(self.session).notes.get("rows asked", {})
+        if asked.get("table") != self.table or not asked.get("value"):
+            return _rows_drawn(self.session, opened, roles, self._rows_form(opened, {}))
+        return self._rows_with(opened, roles, asked)
+
+    def _rows_with(self, opened: Opened, roles: dict[str, str], asked: Mapping[str, str]) -> Html:
+        """The rows that were asked for by a value of a column."""
+        form = self._rows_form(opened, asked)
+        try:
+            n, rows = rows_with(opened, self.table, asked["column"], asked["value"], opened.preview_columns)
+        except ShoalError as error:
+            return join([tag("h2", "Rows"), form, problem(error)])
+        first = f", the first {len(rows)} shown" if n > len(rows) else ""
+        words = f"{plural(n, 'row')} with “{asked['value']}” in {asked['column']}{first}"
+        return _rows_drawn(self.session, replace(opened, preview=rows), roles, form, words)
+
+    def _rows_form(self, opened: Opened, asked: Mapping[str, str]) -> Html | None:
+        """The form that asks for rows by a value; only where there is a copy to look in."""
+        if opened.copy is None:
+            return None
+        names = {name: name for name in self.words}
+        chosen = select("column", names, asked.get("column", next(iter(names), "")), aria_label="Column to look in")
+        value = tag(
+            "input",
+            type="search",
+            name="value",
+            value=asked.get("value", ""),
+            placeholder="a value, or a part of it",
+            aria_label="Value to look for",
+        )
+        press = tag("button", "Show rows", type="submit")
+        back = tag("button", "Show the first rows", type="button", class_="quiet", data_do="rows-first")
+        return tag("form", chosen, value, press, back if asked else None, data_do="rows", class_="filter rows-filter")
 
     def _has_quasi(self) -> bool:
         if self.table:
@@ -193,10 +227,17 @@ class ColumnsPage(SessionPage):
         if not problems:
             said = f"The schema is valid. {self._counts()}." if counted else f"Checking the table… {self._counts()}."
             return tag("p", said, class_="fine")
-        n = f"{plural(len(named), 'column')} to settle, marked below."
-        return tag(
-            "div", tag("p", tag("strong", n)) if named else None, all_at_once, *general, class_="problem", role="alert"
-        )
+        return tag("div", self._named(len(named)), all_at_once, *general, class_="problem", role="alert")
+
+    def _named(self, n: int) -> Html | None:
+        """How many columns are to be settled, and a link to these alone."""
+        if not n:
+            return None
+        query = {"role": "to settle"} | ({"table": self.table} if self.table else {})
+        link = tag("a", "Show only these", href=f"/b/{self.session}/columns?{urlencode(query)}")
+        shown = self.query.get("role") == "to settle"
+        words = f"{plural(n, 'column')} to settle, marked below."
+        return tag("p", tag("strong", words), None if shown else " ", None if shown else link)
 
     def _codes(self, opened: Opened) -> Html | None:
         """Values that may stand for an absence in several columns: one press says so of all of them."""
@@ -251,7 +292,7 @@ class ColumnsPage(SessionPage):
         session = self.controller.session(self.session)
         rules = (session.schema or {}).get("rules", [])
         shown = self.typed.get("rules") or (_rules_toml(rules) if rules else "")
-        hint = "Public knowledge about the world, kept by every method, in TOML."
+        hint = "Public knowledge about the world, respected by every method, in TOML."
         area = tag("textarea", shown, name="rules", rows="7", class_="wide code", placeholder=_RULES)
         entry = tag(
             "textarea",
@@ -298,6 +339,10 @@ class ColumnsPage(SessionPage):
         if act.do in pressed:
             place = {"remedy": "", "tree": "panel", "tree-apart": "panel"}.get(act.do, act.do)
             self._take(place, lambda: pressed[act.do](act))
+        elif act.do == "count":
+            self.controller.count_again(self.session)
+        elif act.do in ("rows", "rows-first"):
+            self._ask_rows(act)
         elif act.name == "summaries":
             self._take("summaries", lambda: edits.summaries(text), "summaries", text)
         elif act.name in ("schema", "rules"):
@@ -306,6 +351,12 @@ class ColumnsPage(SessionPage):
             self._entered(edits, act.name, text)
         if act.do == "recode" and not self.wrong:
             self.said, self.sort = f"Added to the recipe: {json.loads(act.of)['words']}.", "fine"
+
+    def _ask_rows(self, act: Act) -> None:
+        """Remember which rows are looked for: it is no change of the work, and stays out of project and address."""
+        value = str(act.fields.get("value", "")).strip() if act.do == "rows" else ""
+        asked = {"table": self.table, "column": str(act.fields.get("column", "")), "value": value[:LONGEST_CELL]}
+        self.controller.note(self.session, "rows asked", asked if value else {})
 
     def _entered(self, edits: ColumnEdits, name: str, text: str) -> None:
         place, _, entry = name.partition(".")
@@ -325,9 +376,11 @@ class ColumnsPage(SessionPage):
                 self.typed[name] = typed
 
 
-def _rows_drawn(session: str, opened: Opened, roles: dict[str, str]) -> Html:
-    what = "rows", repr(opened.preview), tuple(roles.items())
-    return DRAWINGS.of(session, what, lambda: first_rows(opened, roles))
+def _rows_drawn(
+    session: str, opened: Opened, roles: dict[str, str], form: Html | None = None, words: str = "First rows"
+) -> Html:
+    what = "rows", repr(opened.preview), tuple(roles.items()), str(form), words
+    return DRAWINGS.of(session, what, lambda: first_rows(opened, roles, form, words))
 
 
 _RULES = """[[rules]]

@@ -76,7 +76,7 @@ class ComparePage(SessionPage):
             stop = tag("button", "Cancel", type="button", class_="warn", data_do="cancel", data_of=job.id)
             return tag("div", progress_of(job), tag("div", stop, class_="actions"), class_="card")
         if job.state == "cancelled":
-            return tag("p", "Cancelled. Finished recipes are kept: press Compare to resume.", class_="note")
+            return tag("p", "Cancelled. Finished recipes are saved: press Compare to resume.", class_="note")
         return problem(str(job.error or ""))
 
     def _result(self, found: Comparison) -> Html:
@@ -111,7 +111,7 @@ class ComparePage(SessionPage):
                 utility=one.utility,
                 number=str(place),
                 family=FAMILIES.index(one.family) if one.family in FAMILIES else len(FAMILIES),
-                words=f"{place}. {one.name}: {percent(one.risk)} found, {percent(one.utility)} kept",
+                words=f"{place}. {one.name}: {percent(one.risk)} found, {percent(one.utility)} preserved",
                 name=one.name,
                 on_front=one.name in front,
                 chosen=one == picked,
@@ -162,7 +162,7 @@ class ComparePage(SessionPage):
         numbered = list(enumerate(found.outcomes, start=1))
         ranked = sorted(numbered, key=lambda pair: (not pair[1].is_done, pair[1].name not in front, _risk(pair[1])))
         rows = [_row(place, one, one.name in front, one == best) for place, one in ranked]
-        head = ["recipe", "found", "guessed", "kept", "proved", "seconds", "", ""]
+        head = ["recipe", "found", "guessed", "utility", "proved", "seconds", "", ""]
         table = rows_table("Recipes", head, rows, numeric=[1, 2, 3, 5], quiet=True, kind="recipes")
         return join([tag("h2", "All recipes"), table])
 
@@ -179,7 +179,7 @@ class ComparePage(SessionPage):
             return None
         picked = dict(zip("ba", (job.id for job in runs), strict=False)) | self.query
         rows = [self._run(job, picked if len(runs) > 1 else {}) for job in runs]
-        head = ["run", "rows", "found by the strongest attack", "kept", "", "compare" if len(runs) > 1 else ""]
+        head = ["run", "rows", "found by the strongest attack", "utility", "", "compare" if len(runs) > 1 else ""]
         table = rows_table("Your runs", head, rows, numeric=[1, 2, 3], quiet=True)
         by_id = {job.id: job for job in runs}
         both = [by_id[self.query[side]] for side in ("a", "b") if self.query.get(side) in by_id]
@@ -277,7 +277,7 @@ def _row(place: int, one: Outcome, on_front: bool, best: bool) -> list[Child]:
     name = f"{place}. {one.name}"
     if not one.is_done:
         why = tag("span", f"{one.state.capitalize()}: {one.reason}", class_="meaning")
-        return [join([name, why]), "", "", "", "", "", "", ""]
+        return [join([name, why])]
     use = tag(
         "button", "Use", type="button", class_="small", data_do="use", data_of=one.name, aria_label=f"Use {one.name}"
     )
@@ -306,7 +306,7 @@ def _against(one: Outcome, best: Outcome | None) -> Html | None:
     if best is None or one == best:
         return None
     risk, kept = one.risk - best.risk, one.utility - best.utility
-    words = f"Against the recommended: {_more(risk)} found, {_more(kept)} kept."
+    words = f"Against the recommended: {_more(risk)} found, {_more(kept)} preserved."
     return tag("p", words, class_="note")
 
 

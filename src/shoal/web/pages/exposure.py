@@ -9,15 +9,19 @@ from typing import Any
 from shoal.report.markup import Html, tag
 from shoal.report.numbers import count, percent, plural
 from shoal.web.pages import charts
+from shoal.web.pages.layout import problem
 
 __all__ = ["events_known", "helps", "remedy", "standing_now"]
 
 NO_HELP = "No change of a single column helps: so many make nearly everybody unique. Give fewer columns the role quasi."
 
 
-def standing_now(found: Mapping[str, Any], *, current: bool) -> Html:
-    """Who is alone with their quasi-identifiers, and how many the others share theirs with."""
+def standing_now(found: Mapping[str, Any], *, current: bool, failed: str = "") -> Html:
+    """Who is alone with their quasi-identifiers, and how many the others share theirs with; or why nobody knows."""
     heading = tag("h2", "Who stands out now")
+    if failed:
+        again = tag("button", "Count again", type="button", data_do="count")
+        return tag("section", heading, problem(failed), again, class_="card")
     if "alone" not in found:
         words = "Counted as soon as the problems are settled." if found.get("problems") else "Counting…"
         return tag("section", heading, tag("p", words, class_="note"), class_="card")

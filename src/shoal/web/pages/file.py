@@ -37,7 +37,7 @@ class FilePage(Page):
         """The invitation and the list."""
         return {
             "invitation": join([_heading(), tag("div", self._drop(), self._ways(), class_="two")]),
-            "list": join([self._open_files(), self._recent()]),
+            "list": join([self._open_files() or _way(), self._recent()]),
         }
 
     def _drop(self) -> Html:
@@ -215,6 +215,18 @@ class FilePage(Page):
 def _heading() -> Html:
     words = "Hide each person among others, keep the shape of the data, and produce evidence that a person can sign."
     return join([tag("h1", "Open a file"), tag("p", words, class_="lead")])
+
+
+def _way() -> Html:
+    """What comes next, for somebody who is here for the first time."""
+    steps = {
+        "Columns": "Say what each column is. Shoal proposes it, and shows who stands out.",
+        "Method": "Say what the release must preserve. A recipe, a forecast and the command line come with it.",
+        "Result": "See risk and use before and after, and what changed, against the limit that you accept.",
+        "Sign": "Decide, sign and hand over: table, report and manifest, which anybody can verify.",
+    }
+    items = [tag("li", tag("strong", name), tag("span", words)) for name, words in steps.items()]
+    return join([tag("h2", "What comes next"), tag("ol", *items, class_="way")])
 
 
 _PATH = "/data/people.parquet, or a folder of linked tables"

@@ -36,7 +36,7 @@ def handover_cards(controller: Controller, session: str, job: Job, *, wrong: Map
 def _sign(controller: Controller, id: str, job: Job, wrong: str) -> Html:
     session = controller.session(id)
     given = session.notes.get("decisions", {}).get(job.id, {})
-    done = notice(f"Signed by {given['by']}.") if given.get("signed") else None
+    done = _signed(given) if given.get("signed") else None
     if not controller.by_path:
         words = "Signing needs a key on this machine: download the release and use `shoal sign`."
         return _card("1. Sign the decision", tag("p", words, class_="note"))
@@ -50,8 +50,14 @@ def _sign(controller: Controller, id: str, job: Job, wrong: str) -> Html:
         field("Password of the key", tag("input", type="password", name="password", autocomplete="off")),
     ]
     press = tag("button", "Sign", type="submit", class_="main")
-    form = tag("form", *entries, tag("div", press, class_="actions"), data_do="sign", class_="stack")
-    return _card("1. Sign the decision", done, problem(wrong), form)
+    form = tag("form", *entries, tag("div", press, class_="actions"), data_do="sign", class_="stack paired")
+    return _card("1. Sign the decision", done, problem(wrong), form, kind="card broad")
+
+
+def _signed(given: Mapping[str, Any]) -> Html:
+    """Who signed and when; a project of an earlier version didn't note the day."""
+    day = "" if given["signed"] is True else f" on {given['signed']}"
+    return notice(f"Signed by {given['by']}{day}. Report and manifest say so. Sign again to change it.")
 
 
 def _write(controller: Controller, session: str, job: Job, wrong: str) -> Html:
@@ -101,14 +107,14 @@ def ways_on(left: Sequence[Left], names: Sequence[str], *, groups: bool, wrong: 
 def _keep(last: Left) -> Html:
     words = f"People hide in the groups of release {last.release} again, so that joining both tells nothing new."
     press = tag("button", "Keep its groups and run", type="button", class_="main", data_do="run-groups")
-    return _card("Keep the groups", tag("p", words, class_="note"), tag("div", press, class_="actions"))
+    return _card("Keep the groups", tag("p", words, class_="note"), tag("div", press, class_="actions"), level="h2")
 
 
 def _withdraw(standing: Sequence[Left]) -> Html:
     if not standing:
         again = tag("button", "Run again", type="button", class_="main", data_do="run")
         words = "What stood in the way is withdrawn."
-        return _card("It never left", tag("p", words, class_="note"), tag("div", again, class_="actions"))
+        return _card("It never left", tag("p", words, class_="note"), tag("div", again, class_="actions"), level="h2")
     words = "A release that was only a trial, or was recalled, need not count against this one."
     forms = [
         tag(
@@ -122,7 +128,7 @@ def _withdraw(standing: Sequence[Left]) -> Html:
         )
         for one in standing
     ]
-    return _card("It never left", tag("p", words, class_="note"), *forms)
+    return _card("It never left", tag("p", words, class_="note"), *forms, level="h2")
 
 
 def _for(one: Left) -> str:
@@ -138,7 +144,7 @@ def _despite() -> Html:
         data_do="run-despite",
         class_="stack",
     )
-    return _card("Release despite it", tag("p", words, class_="note"), form)
+    return _card("Release despite it", tag("p", words, class_="note"), form, level="h2")
 
 
 def releases_table(left: Sequence[Left]) -> Html:
@@ -168,8 +174,8 @@ def _withdraw_here(one: Left) -> Html:
     return tag("form", entry, press, data_do="withdraw", data_of=one.release, class_="inline-form")
 
 
-def _card(heading: str, *children: Child) -> Html:
-    return tag("div", tag("h3", heading), *children, class_="card")
+def _card(heading: str, *children: Child, kind: str = "card", level: str = "h3") -> Html:
+    return tag("div", tag(level, heading), *children, class_=kind)
 
 
 def _entry(name: str, label: str, value: Any, help: str = "") -> Html:

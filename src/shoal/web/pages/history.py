@@ -105,7 +105,7 @@ def ran_before(session: Session) -> Html | None:
         return None
     written = session.notes.get("written", {})
     rows = [_ran(place, one, written.get(one.get("job"))) for place, one in reversed(ran)]
-    head = ["run", "state", "ended", "rows", "found", "kept", ""]
+    head = ["run", "state", "ended", "rows", "found", "utility", ""]
     words = "What was not written is gone since the workbench stopped. Run it again to have it back."
     return tag(
         "section",

@@ -10,7 +10,7 @@ from shoal.report.markup import Html, join, rows_table, tag
 from shoal.web.controller import Controller, title_of
 from shoal.web.job import Job
 from shoal.web.pages.handover import releases_table
-from shoal.web.pages.layout import problem
+from shoal.web.pages.layout import empty, problem
 from shoal.web.pages.page import Act, Page, Said
 from shoal.web.releases import left_before, withdraw
 
@@ -33,8 +33,8 @@ class JobsPage(Page):
         """A table."""
         jobs = self.controller.jobs_of("")
         if not jobs:
-            none = tag("p", "Nothing has been run yet.", class_="lead")
-            return {"body": join([tag("h1", "Jobs"), none, tag("a", "Open a file", href="/", class_="button main")])}
+            link = tag("a", "Open a file", href="/", class_="button main")
+            return {"body": empty("No jobs yet", "What runs, and what has run, is listed here.", link)}
         head = ["job", "state", "step, or why it failed", "begun", "seconds", ""]
         table = rows_table("Jobs", head, map(self._row, jobs), numeric=[3, 4], quiet=True)
         return {"body": join([tag("h1", "Jobs"), table])}
@@ -95,8 +95,9 @@ class ReleasesPage(Page):
             none = tag("p", "The register is turned off (shoal web --no-register).", class_="problem")
             return {"body": join([tag("h1", "Releases"), none])}
         left = left_before(self.controller.files())
-        none = tag("p", "Nothing has left yet.", class_="note")
-        return {"body": join([*head, releases_table(left) if left else none])}
+        if not left:
+            return {"body": empty("Nothing has left yet", lead)}
+        return {"body": join([*head, releases_table(left)])}
 
     def act(self, act: Act) -> None:
         """Withdraw."""
@@ -152,10 +153,8 @@ class MissingPage(Said):
 
     def parts(self) -> dict[str, Html]:
         """What to do instead."""
-        links = tag(
-            "div",
+        links = [
             tag("a", "Open a file", href="/", class_="button main"),
             tag("a", "See all jobs", href="/jobs", class_="button"),
-            class_="actions",
-        )
-        return {"body": join([tag("h1", "Not found"), tag("p", self.words, class_="lead"), links])}
+        ]
+        return {"body": empty("Not found", self.words, *links)}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ShoalError
-from shoal.report.markup import Html, tag
+from shoal.report.markup import Child, Html, tag
 
 if TYPE_CHECKING:
     from shoal.web.pages.page import Page
 
-__all__ = ["FAVICON", "STYLE", "accepted_risk", "document", "field", "notice", "problem", "select"]
+__all__ = ["FAVICON", "STYLE", "accepted_risk", "document", "empty", "field", "notice", "problem", "select"]
 
 ROOMS = (("columns", "Columns"), ("method", "Method"), ("result", "Result"), ("compare", "Compare"))
 STYLE = Html('<link rel="stylesheet" href="/static/style.css"><link rel="icon" href="/static/shoal.svg">')
@@ -54,6 +54,12 @@ _THEMES = ("light", "dark")
 def problem(error: str | ShoalError | None) -> Html | None:
     """What is wrong and what to do, if anything is."""
     return tag("p", str(error), class_="problem", role="alert") if error else None
+
+
+def empty(heading: str, words: Child, *links: Child) -> Html:
+    """A page, or a part of one, with nothing to show: why, and what to do."""
+    actions = tag("div", *links, class_="actions") if links else None
+    return tag("div", FAVICON, tag("h1", heading), tag("p", words, class_="lead"), actions, class_="empty")
 
 
 def notice(words: str) -> Html:

@@ -167,7 +167,14 @@ class MethodPage(SessionPage):
             return tag("p", "The forecast needs a schema that is whole.", class_="note")
         memory = BYTES_PER_CELL * (opened.n_rows or 0) * opened.n_columns + 4e8
         words = f"Takes {found} and up to {memory / 1e9:.1g} GB of memory on {count(opened.n_rows or 0)} rows."
-        return tag("p", words, class_="forecast")
+        return join([tag("p", words, class_="forecast"), self._compiling(opened)])
+
+    def _compiling(self, opened: Opened) -> Html | None:
+        """What a machine that has never run this takes beside it."""
+        if self.controller.is_compiled(self.session, opened.n_rows or 0):
+            return None
+        words = "The first run on this machine also compiles, once: up to half a minute more. See shoal warm-up."
+        return tag("p", words, class_="note")
 
     def _line(self, opened: Opened) -> Html:
         uploaded = self.controller.workspace.holds(Path(opened.path))

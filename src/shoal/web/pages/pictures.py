@@ -63,7 +63,7 @@ def _links(found: Mapping[str, Any] | None) -> Html | None:
         [None if x is None or y is None else y - x for x, y in zip(*rows, strict=True)]
         for rows in zip(*both, strict=True)
     ]
-    maps = {"original": both[0], "released": both[1], "released less original": change}
+    maps = {"original": both[0], "released": both[1], "difference": change}
     pictures = [
         tag("div", tag("p", when, class_="note"), charts.heat_map(names, values, f"Correlations, {when}"))
         for when, values in maps.items()
@@ -80,7 +80,7 @@ def _pairs(found: Mapping[str, Any] | None, picked: str) -> Html | None:
     chosen = next((one for one in pairs if _pair_name(one) == picked), pairs[0])
     names = found["names"]
     options = {
-        _pair_name(one): f"{names[one['a']]} and {names[one['b']]}: {percent(one['kept'])} kept"
+        _pair_name(one): f"{names[one['a']]} and {names[one['b']]}: {percent(one['kept'])} preserved"
         for one in pairs[:MOST_OFFERED]
     }
     chooser = select("pair", options, _pair_name(chosen), aria_label="Pair of columns, the worst first")
@@ -100,7 +100,7 @@ def _pairs(found: Mapping[str, Any] | None, picked: str) -> Html | None:
         tag("p", "all pairs: press one", class_="note"),
         charts.pair_map(names, {(one["a"], one["b"]): one["kept"] for one in pairs}, _pair_name(chosen)),
     )
-    words = "How much of the joint distribution of two columns is kept: the deeper the colour, the more is lost."
+    words = "How much of the joint distribution of two columns is preserved: the deeper the colour, the more is lost."
     return _figure("Pairs of columns", join([chooser, tag("div", whole, *tables, class_="side")]), words)
 
 

@@ -19,7 +19,7 @@ from shoal.web.job import Job
 from shoal.web.pages.column_grid import NO_RANGE
 from shoal.web.pages.handover import handover_cards, ways_on
 from shoal.web.pages.history import ran_before, run_again
-from shoal.web.pages.layout import problem
+from shoal.web.pages.layout import empty, problem
 from shoal.web.pages.page import Act
 from shoal.web.pages.pictures import each_column, rows_beside, together, who_is_at_risk
 from shoal.web.pages.result_summary import in_full, levels_chosen, linked_tables, measures, promises, tiles, to_watch
@@ -61,7 +61,7 @@ class ResultPage(SessionPage):
         """A result whose file is gone is gone too."""
         if self.controller.find(self.session) is None and self.job:
             back = tag("a", "Open a file", href="/", class_="button main")
-            return {"state": Html(""), "body": join([tag("h1", "Not there"), problem(LOST), back]), **_NO_PARTS}
+            return {"state": Html(""), "body": empty("Not there", LOST, back), **_NO_PARTS}
         return {**super().parts(), **_NO_PARTS, **self._later_parts()}
 
     def _later_parts(self) -> dict[str, Html]:
@@ -82,7 +82,7 @@ class ResultPage(SessionPage):
         """How far the job is, or what came out."""
         job = self.now
         if job is None:
-            return join([tag("h1", "No result yet"), self._none()])
+            return self._none()
         if not job.is_over:
             return _running(job)
         if job.state != "done" or job.result is None:
@@ -92,9 +92,9 @@ class ResultPage(SessionPage):
     def _none(self) -> Html:
         ran = bool(self.controller.session(self.session).notes.get("ran"))
         said = "Nothing has been run since the project was opened." if ran else "Nothing has been run for this file."
-        words = problem(LOST) if self.job else tag("p", said, class_="lead")
         choose = tag("a", "Choose a method", href=f"/b/{self.session}/method", class_="button main")
-        return join([words, choose, ran_before(self.controller.session(self.session))])
+        none = empty("No result yet", LOST if self.job else said, choose)
+        return join([none, ran_before(self.controller.session(self.session))])
 
     def _failed(self, job: Job) -> Html:
         heading = "Cancelled" if job.state == "cancelled" else "Nothing was released"

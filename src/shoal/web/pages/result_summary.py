@@ -27,7 +27,7 @@ def tiles(result: Mapping[str, Any], view: Mapping[str, Any], limit: float) -> H
 def _rows_tile(view: Mapping[str, Any]) -> Html:
     lost = view["lost"]
     gone = lost["came"] - lost["out"]
-    said = "every row is kept" if gone <= 0 else f"{count(gone)} rows lost ({percent(gone / max(1, lost['came']))})"
+    said = "every row is released" if gone <= 0 else f"{count(gone)} rows lost ({percent(gone / max(1, lost['came']))})"
     sort = "good" if gone <= 0 else "bad" if gone > 0.05 * lost["came"] else ""
     return _tile("Rows released", count(lost["out"]), f"of {count(lost['came'])}; {said}", sort)
 
@@ -221,12 +221,8 @@ def linked_tables(view: Mapping[str, Any]) -> Html | None:
     return tag(
         "section",
         tag("h2", "Tables of events"),
-        tag(
-            "div",
-            rows_table("Rows of each table", ["table", "rows before", "after"], rows, numeric=[1, 2], quiet=True),
-            rows_table("Known events", _KNOWN, events, numeric=[1, 2], quiet=True),
-            class_="two",
-        ),
+        rows_table("Rows of each table", ["table", "rows before", "after"], rows, numeric=[1, 2], quiet=True),
+        rows_table("Known events", _KNOWN, events, numeric=[1, 2], quiet=True, kind="known"),
     )
 
 
@@ -309,7 +305,7 @@ def _risks(view: Mapping[str, Any], limit: float) -> list[Reading]:
 
 
 def _uses(view: Mapping[str, Any]) -> list[Reading]:
-    """What is kept or blank is no risk, and is not held to the risk that is accepted."""
+    """What is preserved or blank is no risk, and is not held to the risk that is accepted."""
     return [Reading.from_dict(one) for one in view["use"]]
 
 

@@ -12,7 +12,7 @@ from shoal.web.controller import Controller, title_of
 from shoal.web.forms import read_words
 from shoal.web.inspect import Opened
 from shoal.web.job import Job
-from shoal.web.pages.layout import problem
+from shoal.web.pages.layout import empty, problem
 from shoal.web.pages.page import Act, Page
 
 __all__ = ["GONE", "OPEN", "SessionPage", "first_rows", "progress_of", "state_line"]
@@ -180,7 +180,7 @@ def progress_of(job: Job) -> Html:
 def _reading(controller: Controller, session: str) -> Html:
     job = controller.opening(session)
     if job is None:
-        return join([tag("h1", "Not open"), problem(GONE), OPEN])
+        return empty("Not open", GONE, OPEN)
     if job.state in ("failed", "cancelled"):
         back = tag("a", "Choose another file", href="/", class_="button main")
         return join([tag("h1", "The file can't be read"), problem(str(job.error or "Reading was stopped.")), back])
@@ -189,18 +189,18 @@ def _reading(controller: Controller, session: str) -> Html:
     return join([tag("h1", f"Reading {name}"), progress_of(job), first_rows(opened, {}) if opened else None])
 
 
-def first_rows(opened: Opened, roles: dict[str, str]) -> Html:
-    """The table of first rows; a column without a known role is left plain."""
+def first_rows(opened: Opened, roles: dict[str, str], form: Html | None = None, words: str = "First rows") -> Html:
+    """The table of first rows, or of others that `words` name; a column without a known role is left plain."""
     names = opened.preview_columns
     heads = [tag("th", name, _role(roles.get(name)), scope="col", class_=roles.get(name)) for name in names]
     body = [
         tag("tr", *(tag("td", cell, class_=roles.get(name)) for name, cell in zip(names, row, strict=True)))
         for row in opened.preview
     ]
-    caption = tag("caption", f"First {len(opened.preview)} rows, as read", class_="heard")
+    caption = tag("caption", f"{words}, as read", class_="heard")
     table = tag("table", caption, tag("thead", tag("tr", *heads)), tag("tbody", *body), class_="preview")
     area = tag("div", table, class_="scroll", tabindex="0", role="region", aria_label="First rows")
-    return join([tag("h2", "First rows"), _legend() if roles else None, area])
+    return join([tag("h2", words), form, _legend() if roles else None, area])
 
 
 def _role(role: str | None) -> Html | None:
