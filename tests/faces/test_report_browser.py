@@ -88,6 +88,24 @@ def test_it_fits_and_asks_for_nothing(visit: Any, screenshots: Path, name: str) 
     assert page.complaints == []
 
 
+@pytest.mark.parametrize("name", ["anonymize/external", "coarsen/internal"])
+def test_it_is_dark_where_the_screen_is_and_light_on_paper(visit: Any, screenshots: Path, name: str) -> None:
+    page = visit(name, WIDE, color_scheme="dark")
+    ground, ink = (page.evaluate(f"getComputedStyle(document.body).{what}") for what in ("backgroundColor", "color"))
+    assert lightness(ground) < 60 < 200 < lightness(ink)
+    assert "invert" in page.evaluate("getComputedStyle(document.querySelector('main svg')).filter")
+    page.screenshot(path=screenshots / f"{name.replace('/', '-')}-dark.png", full_page=True)
+    assert grave_findings(page) == []
+    page.emulate_media(media="print", color_scheme="dark")
+    assert lightness(page.evaluate("getComputedStyle(document.body).backgroundColor")) == 255
+    assert page.evaluate("getComputedStyle(document.querySelector('main svg')).filter") == "none"
+
+
+def lightness(colour: str) -> float:
+    """The mean of red, green and blue of a colour as a browser says it."""
+    return sum(map(int, re.findall(r"\d+", colour)[:3])) / 3
+
+
 def test_it_is_accessible_on_a_phone(visit: Any) -> None:
     assert grave_findings(visit("synthesize/internal", NARROW)) == []
 

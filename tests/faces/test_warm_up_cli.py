@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 import shoal
 from shoal.cli.warm_up import EXAMPLES, warm_up
 from shoal.group import packs
-from shoal.release.compiled import cache_folder, is_warm
+from shoal.recipe import Coarsening
+from shoal.release.compiled import cache_folder, is_warm, seems_compiled
 
 app = typer.Typer(pretty_exceptions_enable=False)
 app.command("warm-up", epilog=EXAMPLES)(warm_up)
@@ -40,3 +41,14 @@ def test_a_place_without_kernels_is_cold(monkeypatch, tmp_path):
     assert not is_warm("k-member", 10_000)
     (tmp_path / "packs.distances-1.py311.nbi").touch()
     assert is_warm("k-member", 10_000)
+
+
+def test_a_recipe_seems_compiled_by_the_files_alone(monkeypatch, tmp_path):
+    monkeypatch.setattr("shoal.release.compiled._PACKAGE", tmp_path / "installed")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    recipe = Coarsening.of(shoal.Mondrian(k=5))
+    assert not seems_compiled(recipe, 10_000)
+    (tmp_path / "cache" / "coarsening_1").mkdir(parents=True)
+    (tmp_path / "cache" / "coarsening_1" / "partition.propose_cuts-1.py311.nbi").touch()
+    assert seems_compiled(recipe, 10_000)
+    assert seems_compiled(Coarsening.of(shoal.Suppress(k=5)), 10_000)  # has none that is waited for

@@ -502,6 +502,8 @@ def test_codes_and_hierarchies_are_set_with_their_counts(at, controller, survey,
     page.locator("[name='levels']").fill("\n".join(f"{i};{'young' if i < 4 else 'old'}" for i in range(8)))
     page.get_by_role("button", name="Apply", exact=True).click()
     wait_for(page, "young (")
+    picture = page.get_by_role("img", name="Levels of age_group, the finest on top")
+    assert "young" in picture.locator("text").all_text_contents()  # the band has room for its name
     assert controller.schema(session)["age_group"].hierarchy["rows"][0] == ["0", "young"]
     assert serious(page) == []
     page.locator("[name='missing_codes']").fill("7")
@@ -517,6 +519,38 @@ def test_codes_and_hierarchies_are_set_with_their_counts(at, controller, survey,
     with page.expect_download() as sent:
         page.get_by_role("link", name="Export for ARX").click()
     assert Path(sent.value.path()).read_text().splitlines()[0] == "0;young;*"
+
+
+def test_rows_are_found_by_a_value_and_leave_no_trace(at, controller, survey, serious):
+    session = opened(controller, survey)
+    page = at(f"b/{session}/columns")
+    page.get_by_label("Column to look in").select_option("gender")
+    page.get_by_label("Value to look for").fill("female")
+    page.keyboard.press("Enter")
+    wait_for(page, "with “female” in gender")
+    shown = page.get_by_role("region", name="First rows").locator("tbody tr td:nth-child(2)").all_inner_texts()
+    assert set(shown) == {"female"}
+    assert serious(page) == []
+    assert "female" not in page.url
+    assert "rows asked" not in controller.project_text(session)
+    page.get_by_role("button", name="Show the first rows").click()
+    page.get_by_role("heading", name="First rows", exact=True).wait_for()
+
+
+def test_a_count_that_failed_is_said_and_begun_again(at, controller, survey, serious, monkeypatch):
+    def broken(words, folder, say):
+        raise ValueError("a cell: ZEBRA")
+
+    with monkeypatch.context() as patched:
+        patched.setitem(ACTIONS, "look", broken)
+        session = opened(controller, survey)
+        page = at(f"b/{session}/columns")
+        page.get_by_role("button", name="Count again").wait_for()
+    assert page.get_by_role("link", name="Continue to the method").count() == 1  # the way on is not barred
+    assert "ZEBRA" not in page.content()
+    assert serious(page) == []
+    page.get_by_role("button", name="Count again").click()
+    wait_for(page, "people are unique in their 4 quasi-identifiers")
 
 
 # Presses, tabs and other races
@@ -677,9 +711,14 @@ def test_themes_sizes_and_what_is_not_there(at, surveyed, serious, screenshot):
     page.reload()
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
     screenshot(page, "dark")
-    page.goto(page.url.split("/b/")[0] + "/nowhere")
-    page.get_by_role("heading", name="Not found").wait_for()
-    assert serious(page) == []
+    start = page.url.split("/b/")[0]
+    empty = {"nowhere": "Not found", "b/nowhere/columns": "Not open", f"b/{surveyed}/history": "History"}
+    for path, heading in {**empty, "": "Open a file", "jobs": "Jobs", "releases": "Nothing has left yet"}.items():
+        page.goto(f"{start}/{path}")
+        page.get_by_role("heading", name=heading, exact=True).wait_for()
+        assert serious(page) == [], path
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
 
 
 def test_no_page_has_a_script_or_style_of_its_own(at, surveyed):

@@ -49,7 +49,7 @@ def test_the_proposal_comes_back_from_its_text(tables, tmp_path):
     proposal = propose_linked(tables)
     (tmp_path / "linked.toml").write_text(proposal.to_toml())
     assert shoal.LinkedSchema.read(tmp_path / "linked.toml") == proposal.schema
-    assert "# The name speaks of" in proposal.to_toml()
+    assert "# The name suggests" in proposal.to_toml()
 
 
 def test_the_proposal_runs_as_it_is(tables):

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from workbench_here import Here
 
 from shoal import Mondrian
 from shoal.errors import FileError, ParameterError
@@ -360,3 +361,24 @@ def test_a_job_that_counts_its_parts_never_falls_behind_them(tmp_path):
         progress.heard(n / 4)
         progress(f"{n} of 4 recipes: mdav")
         assert read_job(tmp_path).step_share == n / 4
+
+
+class Endless(Here):
+    """A child whose count never comes: `shoal.processes.Child.reply` kills it at the limit, and says so."""
+
+    def tell(self, folder):
+        pass
+
+    def reply(self, limit):
+        self._ended.set()
+        return None, True
+
+
+def test_a_count_that_takes_too_long_is_ended_and_can_be_begun_again(tmp_path, survey):
+    opened, schema = survey
+    with Workspace.create(tmp_path) as workspace:
+        made = Jobs(workspace, warm=False, spawn=Endless)
+        job = made.wait(made.start("look", to_look(opened, schema)), PATIENCE)
+        assert job.state == "failed"
+        assert "counting took longer than" in str(job.error)
+        assert "Memory" not in str(job.error)

@@ -69,8 +69,8 @@ __all__ = ["guess_roles"]
 
 
 _ROLES: tuple[tuple[Role, tuple[Topic, ...]], ...] = (("quasi", QUASI), ("sensitive", SENSITIVE))
-_HOUSEHOLDS = "The name speaks of a number of households"
-_NUMBERED = "The name speaks of a number of persons or records"
+_HOUSEHOLDS = "The name suggests a number of households"
+_NUMBERED = "The name suggests a number of persons or records"
 _SAY_NOTHING = ABSENT_WORDS | {"yes", "no", "y", "n", "true", "false", "other", "normal", "control", "not sure"}
 _CLINICAL = 3  # columns whose names speak plainly of findings, from which on short names do too
 
@@ -118,8 +118,8 @@ def _by_key(fact: Facts) -> Guess | None:
         return None
     rows = fact.n_known / fact.n_distinct
     if fact.all_distinct:
-        return Guess(role="identifier", reason="The name speaks of a person, and all values differ")
-    return Guess(role="unit", reason=f"The name speaks of a person, and its keys repeat: {rows:.1f} rows each")
+        return Guess(role="identifier", reason="The name suggests a person, and all values differ")
+    return Guess(role="unit", reason=f"The name suggests a person, and its keys repeat: {rows:.1f} rows each")
 
 
 def _by_number(fact: Facts) -> Guess | None:
@@ -139,7 +139,7 @@ def _by_number(fact: Facts) -> Guess | None:
     if person:
         return Guess(role="identifier", reason=_NUMBERED)
     if any(a in EVENT and b in NUMBER for a, b in pairs):
-        return Guess(role="identifier", reason="The name speaks of a record's number")
+        return Guess(role="identifier", reason="The name suggests a record's number")
     if (
         fact.words[:-1][-1:]
         and fact.words[-2] in NUMBER
@@ -148,7 +148,7 @@ def _by_number(fact: Facts) -> Guess | None:
         and (fact.whole or fact.text)
     ):
         share = f"{fact.distinct_share:.0%}"
-        return Guess(role="identifier", reason=f"The name speaks of a number, and {share} of its values differ")
+        return Guess(role="identifier", reason=f"The name suggests a number, and {share} of its values differ")
     return None
 
 
@@ -169,9 +169,9 @@ def _by_name(fact: Facts) -> Guess | None:
         return None
     named = any(word.endswith(("name", "names")) for word in fact.words if word not in ("rowname", "rownames"))
     if named and not any(word.startswith(tuple(PLACE_OR_THING)) for word in fact.words):
-        return Guess(role="identifier", reason="The name speaks of a name")
+        return Guess(role="identifier", reason="The name suggests a name")
     if fact.has(*NAME_PARTS) and like_names(fact):
-        return Guess(role="identifier", reason="The name speaks of a part of a name, and its texts look like names")
+        return Guess(role="identifier", reason="The name suggests a part of a name, and its texts look like names")
     if fact.has("id") and fact.distinct_share < 0.5:  # admission_type_id: a code for the type
         return None
     if fact.has(*DESCRIBING) and fact.distinct_share < 0.5:  # texts that repeat are no free text
@@ -189,14 +189,14 @@ def _by_weight(fact: Facts, beside: frozenset[str]) -> Guess | None:
     if fact.label and is_survey_weight(fact.label):
         return Guess(role="weight", reason=f"{fact.quoted}: a survey weight")
     if any(WEIGHTS.covers(word) for word in fact.words):
-        return Guess(role="weight", reason="The name speaks of a survey weight")
+        return Guess(role="weight", reason="The name suggests a survey weight")
     weighs = fact.has("weight", "weights", "wt", "wts", "wgt", "wght") or any(
         word.endswith("pwt") for word in fact.words
     )
     if not weighs or fact.has(*BODY):
         return None
     if fact.has(*SURVEY):
-        return Guess(role="weight", reason="The name speaks of a survey weight")
+        return Guess(role="weight", reason="The name suggests a survey weight")
     return _by_size(fact, beside)
 
 
@@ -287,7 +287,7 @@ def _by_parts(fact: Facts) -> Guess | None:
     for role, topics in _ROLES:
         about = next((topic.about for topic in topics for part in telling if part in topic.words), None)
         if about is not None:
-            return Guess(role=role, reason=f"Taken apart, the name speaks of {about}")
+            return Guess(role=role, reason=f"Taken apart, the name suggests {about}")
     about = next((about for part in parts if (about := glued(part)) is not None), None)
     return None if about is None else Guess(role="sensitive", reason=f"Taken apart, the name seems to speak of {about}")
 
@@ -358,5 +358,5 @@ def _by_length(fact: Facts) -> Guess | None:
 def _first(fact: Facts, topics: tuple[Topic, ...], role: Role) -> Guess | None:
     for topic in topics:
         if any(topic.covers(word) for word in fact.words):
-            return Guess(role=role, reason=f"The name speaks of {topic.about}")
+            return Guess(role=role, reason=f"The name suggests {topic.about}")
     return None

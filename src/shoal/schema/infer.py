@@ -86,7 +86,7 @@ class Proposal(Record):
     >>> proposal.schema.identifier, proposal.schema.quasi
     (('patient_id',), ('age', 'sex'))
     >>> proposal.reasons["age"]
-    'The name speaks of age or birth. Numbers with 20 different values.'
+    'The name suggests age or birth. Numbers with 20 different values.'
     """
 
     schema: Schema

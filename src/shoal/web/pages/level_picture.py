@@ -42,7 +42,7 @@ def _bands(ladder: Ladder, level: int, order: IntArray, held: IntArray) -> list[
     sizes = np.add.reduceat(held[order], starts)
     written = [labels[order[start]] for start in starts]
     return [
-        Band(label="missing" if label is None else label, n=int(n))
+        Band(label="missing" if label is None else str(label), n=int(n))
         for label, n in zip(written, sizes, strict=True)
         if n
     ]
