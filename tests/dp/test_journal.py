@@ -167,6 +167,8 @@ def test_once_the_order_is_fixed_a_small_pure_cost_counts_by_its_divergence():
     assert small.price.exact[0] == order * Fraction(1, 100) ** 2 / 2 < Fraction(1, 100)
     assert "Rényi order" in small.note
     assert (large.price, large.note) == (Budget(epsilon=1), "")  # there the plain sum is the tighter one
+    even = journal.charged(Budget(epsilon=2 / order), "a fit").entries[-1]
+    assert (even.price, even.note) == (Budget(epsilon=2 / order), "")  # both are the same: nothing was converted
     words = journal.charged(Budget(epsilon=0.01), "a fit").to_dict()
     assert Journal.from_dict(words).to_dict() == words
     before = Journal.begun(Budget(epsilon=2, delta=1e-9)).charged(Budget(epsilon=0.01), "a fit")

@@ -25,6 +25,18 @@ def test_a_cell_keeps_its_noise(law):
     assert cells.n_drawn == len(cells) == 1000
 
 
+def test_only_cells_that_are_looked_at_get_noise(monkeypatch):
+    drawn = []
+    real = noise.discrete_laplace
+    monkeypatch.setattr(
+        noise, "discrete_laplace", lambda counts, scale: drawn.append(len(counts)) or real(counts, scale)
+    )
+    cells = LazyCounts(np.arange(10), 5.0)
+    assert sum(drawn) == 0
+    cells.at(np.array([1, 4, 1]))
+    assert sum(drawn) == cells.n_drawn == 2
+
+
 def test_same_law_as_noise_at_once():
     late = LazyCounts(np.zeros(12_000, dtype=np.int64), 3.0)
     pieces = [late.at(np.arange(start, 12_000, 7)) for start in range(7)]
