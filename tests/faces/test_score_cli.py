@@ -139,6 +139,13 @@ def test_wrong_usage(folder, more, error):
     assert not (folder / "patients.csv.budget.json").exists()
 
 
+def test_a_folder_that_is_not_there_is_noticed_before_anything_is_paid(folder):
+    """The fit was charged, and then there was nowhere to write the model."""
+    done = fit(folder, out="nowhere/model.json")
+    assert isinstance(done.exception, FileError)
+    assert not (folder / "patients.csv.budget.json").exists()
+
+
 def test_files_in_the_way_and_harmed(folder):
     (folder / "model.json").write_text("{}")
     assert isinstance(fit(folder).exception, FileError)

@@ -58,9 +58,11 @@ def required(value: Path | None, name: str, command: str) -> Path:
 
 
 def check_free(file: Path | None, overwrite: bool) -> None:
-    """Refuse to write to a file that is already there, before any work is done."""
+    """Refuse to write to a file that is already there, or where no folder is, before any work is done or paid for."""
     if file is not None and file.exists() and not overwrite:
         raise FileError(str(file), "already exists", hint="Choose another file, or use --overwrite.")
+    if file is not None and not file.absolute().parent.is_dir():
+        raise FileError(str(file.parent), "must be a folder that exists", hint="Create it, or choose another.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
