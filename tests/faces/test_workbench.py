@@ -701,9 +701,10 @@ def test_a_comparison_leads_to_a_recipe(at, controller, survey, screenshot, seri
 def test_themes_sizes_and_what_is_not_there(at, surveyed, serious, screenshot):
     page = at(f"b/{surveyed}/columns")
     wait_for(page, "What would help most")
-    for width in (1024, 1440, 2560):
+    for width in (1024, 1200, 1300, 1440, 2560):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
+        assert page.locator(".scroll.tall").evaluate("area => area.scrollWidth <= area.clientWidth"), width
         screenshot(page, f"light-{width}")
     page.get_by_role("button", name="Light or dark").click()
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
