@@ -169,7 +169,7 @@ def releases_table(left: Sequence[Left]) -> Html:
 
 def _withdraw_here(one: Left) -> Html:
     label = f"Why {one.release} is withdrawn"
-    entry = tag("input", type="text", name="because", placeholder="reason: it never left", aria_label=label)
+    entry = tag("input", type="text", name="because", placeholder="it never left", aria_label=label)
     press = tag("button", "Withdraw", type="submit", class_="small", aria_label=f"Withdraw {one.release}")
     return tag("form", entry, press, data_do="withdraw", data_of=one.release, class_="inline-form")
 
