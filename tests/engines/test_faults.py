@@ -1,17 +1,19 @@
 """What goes wrong with files, memory and disk: a clear error without any cell, and nothing left behind."""
 
+import errno
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 from tests.engines.conftest import coarsen_files, cut
 
 import shoal
 from shoal.engine import Inputs, open_engine
-from shoal.engine.duckdb import DuckDBEngine
+from shoal.engine.duckdb import DuckDBEngine, _reporting
 from shoal.errors import FileError, GuaranteeError, InputError, ParameterError
 
 
@@ -89,6 +91,12 @@ def test_no_space_for_spilling(tmp_path):
         with pytest.raises(FileError, match="no room for spilling") as caught:
             engine.collect(engine.aggregate(engine.count(relation, ["a", "b"]), [], ["#rows"]))
     assert "--memory" in str(caught.value)
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_no_fault_of_the_input(tmp_path, code):
+    with pytest.raises(FileError, match="no room for spilling.*--spill"), _reporting(tmp_path / "room"):
+        raise duckdb.IOException(f'Could not write file "work.duckdb": {os.strerror(code)}')
 
 
 def test_more_rows_than_memory_are_counted_on_disk(tmp_path):

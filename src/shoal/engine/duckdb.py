@@ -7,6 +7,7 @@ approximate counts, order of groups, collations and own hashes play no part in a
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -285,12 +286,10 @@ def _reporting(room: Path, inputs: Sequence[Inputs] = ()) -> Iterator[None]:
     try:
         yield
     except (duckdb.OutOfMemoryException, MemoryError):
-        raise FileError(
-            str(room.parent),
-            "has no room for spilling within the limits",
-            hint="Raise --memory, or name a folder on a larger disk (--spill).",
-        ) from None
+        raise _no_room(room) from None
     except duckdb.Error as error:
+        if any(os.strerror(code) in str(error) for code in (errno.ENOSPC, errno.EDQUOT)):
+            raise _no_room(room) from None
         for one in inputs:
             one.require_unchanged()
         kind = type(error).__name__.removesuffix("Exception")
@@ -299,6 +298,14 @@ def _reporting(room: Path, inputs: Sequence[Inputs] = ()) -> Iterator[None]:
             f"can't be read by DuckDB ({kind})",
             hint="Are all files whole, in UTF-8, and every line as long as the header?",
         ) from None
+
+
+def _no_room(room: Path) -> FileError:
+    return FileError(
+        str(room.parent),
+        "has no room for spilling within the limits",
+        hint="Raise --memory, or name a folder on a larger disk (--spill).",
+    )
 
 
 def _private_room(spill: Path | None) -> Path:
