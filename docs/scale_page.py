@@ -86,6 +86,9 @@ def _goals(jobs: dict[Any, Any]) -> list[str]:
             )
     found = _cpu(jobs, "generalize", 10 * MILLION)
     lines.append(f"| `Generalize`, 10 million rows (at most 120 CPU s) | {_figure(found)} |")
+    largest = (jobs.get(("generalize", 50 * MILLION, "duckdb", "")) or {}).get("gib")
+    held = "not measured" if largest is None else f"{largest:.2f}"
+    lines.append(f"| `Generalize`, 50 million rows: memory of the whole process (at most 4 GB, 3.73 GiB) | {held} |")
     for what in ("mdav", "k-member"):
         one, ten = _cpu(jobs, what, MILLION), _cpu(jobs, what, 10 * MILLION)
         ratio = "not measured" if one is None or ten is None else f"{ten / one:.1f}"
