@@ -59,20 +59,24 @@ class RewrittenCells:
     """Which known cells of a column a rule rewrote, and what the column was found to hold.
 
     That it did may be told only if most of the released cells were rewritten, as then the column shows it; that a few
-    were, such as ages over 89, tells of these people, and a later step may leave them out.
+    were, such as ages over 89, tells of these people, and a later step may leave them out. `always` says that every
+    cell is rewritten whatever the rows: dates by their type, suppressed places.
     """
 
     column: str
     title: str
     rows: IntArray
     rewritten: BoolArray
+    always: bool
 
     def at(self, rows: IntArray) -> RewrittenCells:
         """The same with its rows numbered as `rows` says."""
         return replace(self, rows=rows[self.rows])
 
-    def show(self, released: IntArray) -> bool:
-        """Whether most of the released cells were rewritten."""
+    def show(self, released: IntArray | None) -> bool:
+        """Whether most of the released cells were rewritten; None: whichever rows are released."""
+        if released is None:
+            return self.always
         own = self.rewritten[np.isin(self.rows, released)]
         return 2 * int(own.sum()) > len(own)
 
@@ -104,8 +108,8 @@ class Step(Record):
 
     private = ("cells",)
 
-    def of_released(self, rows: IntArray) -> Step:
-        """The step once it is known which rows are released: the columns that it rewrote, by what they held."""
+    def of_released(self, rows: IntArray | None) -> Step:
+        """The step with the columns that it rewrote, by what they held: of released rows, or (None) of any."""
         shown = [one for one in self.cells if one.show(rows)]
         held = {one.title: [other.column for other in shown if other.title == one.title] for one in shown}
         return replace(self, outside={**self.outside, **held}, cells=())

@@ -1,11 +1,17 @@
 """Events that are left out: nothing that is written may follow from them."""
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
+from test_non_interference import KEY, leaving
 
 import shoal
+from shoal.compliance import preset
 from shoal.linked import Collection
+from shoal.recipe import Coarsening, LinkedRecipe
+from shoal.release import make
 from shoal.rng import stream
 
 SCHEMA = shoal.LinkedSchema.of(
@@ -60,3 +66,31 @@ def test_levels_of_hierarchies_by_value_stay_inside():
     outside = [str(fact) for fact in facts if fact.outside]
     assert len(outside) == 1
     assert "follow from all values" in outside[0]
+
+
+def test_whether_most_dates_of_events_were_rewritten_is_not_told(tmp_path):
+    """Half of the others have dates, half have years: the manifest told which of both the suppressed person has."""
+    words = {
+        "patients": {"key": "patient", "columns": {"sex": {"role": "quasi", "kind": "nominal"}}},
+        "visits": {
+            "parent": "patients",
+            "link": "patient",
+            "columns": {"seen_date": {"role": "other"}, "day": {"role": "other"}},
+        },
+    }
+    schema, rules = shoal.LinkedSchema.of(**words), preset("safe-harbor").asked(year=2024)
+    recipe = LinkedRecipe.of(Coarsening.of(shoal.Generalize(k=2, suppression=0.05, limits={"sex": 0})), None)
+    patients = pl.DataFrame({"patient": range(41), "sex": ["x", *["f", "m"] * 20]})
+    days = pl.Series(range(41)).cast(pl.Date)
+    out = []
+    for own in ("2020-05-01", "2019"):
+        dates = [own, *["2020-05-01", "2019"] * 20]
+        visits = pl.DataFrame({"patient": range(41), "seen_date": dates, "day": days})
+        release = make({"patients": patients, "visits": visits}, schema, recipe, seed=3, key=KEY, preset=rules)
+        assert 0 not in release.source_rows
+        release.write(tmp_path / own)
+        out.append(leaving(tmp_path / own))
+    assert out[0] == out[1]
+    told = next(text for text in json.loads(out[0]["manifest.json"])["notes"] if "C dates" in text)
+    assert "'day'" in told, "dates by their type are, whoever has them"
+    assert "seen_date" not in told

@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
+import polars as pl
 import pytest
 
 from shoal.errors import InputError
-from shoal.web.row_filter import rows_with
+from shoal.web.row_filter import _has, rows_with
 
 
 def test_numbers_and_texts(survey):
@@ -25,3 +26,11 @@ def test_what_can_not_be_looked_at_is_said(survey):
     opened, _ = survey
     with pytest.raises(InputError, match="has no copy here any more"):
         rows_with(replace(opened, copy=None), "", "gender", "f", ["gender"])
+
+
+@pytest.mark.parametrize("value", [2**53 + 1, -(2**53) - 1, 7])
+def test_long_numbers_are_told_from_their_neighbours(value):
+    frame = pl.DataFrame({"id": [value - 1, value, value + 1]})
+    found = frame.filter(_has(frame.schema["id"], "id", str(value)))
+    assert found["id"].to_list() == [value]
+    assert frame.filter(_has(frame.schema["id"], "id", str(2**70))).is_empty()

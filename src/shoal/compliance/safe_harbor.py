@@ -178,7 +178,7 @@ class SafeHarbor(Coarsener):
         made = {name: self._column(cells["value"].alias(name), found, cells) for name, cells in counted.items()}
         columns = {name: _levels(column, schema) for name, column in made.items() if column is not None}
         maps = {name: pl.DataFrame({"from": counted[name]["value"], "to": new}) for name, new in columns.items()}
-        always = [name for name in columns if counted[name]["value"].dtype.is_temporal() or _is_blank(columns[name])]
+        always = [name for name in columns if _is_always(counted[name]["value"], columns[name])]
         return maps, HeldColumns(shown=_held(found, _mostly_rewritten(columns, counted)), always=_held(found, always))
 
     def judged(self, counted: Mapping[str, pl.DataFrame], rows: Rows) -> Scan:
@@ -256,7 +256,13 @@ def _rewritten_share(new: pl.Series, cells: pl.DataFrame) -> float:
 def _cells(old: pl.Series, new: pl.Series, title: str) -> RewrittenCells:
     known = old.is_not_null().to_numpy()
     changed = old.cast(pl.String).ne_missing(new.cast(pl.String)).to_numpy()
-    return RewrittenCells(column=old.name, title=title, rows=np.flatnonzero(known), rewritten=changed[known])
+    return RewrittenCells(
+        column=old.name,
+        title=title,
+        rows=np.flatnonzero(known),
+        rewritten=changed[known],
+        always=_is_always(old, new),
+    )
 
 
 def _title(found: Scan, name: str) -> str:
@@ -423,8 +429,9 @@ def _blank(column: pl.Series) -> pl.Series:
     return pl.Series(column.name, [SUPPRESSED]).new_from_index(0, len(column))
 
 
-def _is_blank(column: pl.Series) -> bool:
-    return column.dtype == pl.String and bool((column == SUPPRESSED).all())
+def _is_always(old: pl.Series, new: pl.Series) -> bool:
+    """Whether every cell is rewritten whatever the rows: dates by their type, suppressed places."""
+    return old.dtype.is_temporal() or (new.dtype == pl.String and bool((new == SUPPRESSED).all()))
 
 
 def _speaks_of_street(name: str) -> bool:

@@ -296,7 +296,7 @@ def tables_after(tables: Any, schema: LinkedSchema, preset: Preset | None, recip
         tables={name: one.table for name, one in made.items()},
         schema=LinkedSchema(tuple(replace(table, columns=made[table.name].schema) for table in schema.tables)),
         facts=tuple(fact for i, fact in enumerate(said) if fact not in said[:i]),
-        steps=tuple(step.of_released(np.arange(len(one.table))) for one in made.values() for step in one.steps),
+        steps=tuple(step.of_released(None) for one in made.values() for step in one.steps),
     )
 
 

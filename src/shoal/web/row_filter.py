@@ -37,6 +37,8 @@ def rows_with(opened: Opened, table: str, column: str, value: str, shown: Sequen
 def _has(dtype: pl.DataType, column: str, value: str) -> pl.Expr:
     import polars as pl
 
+    if dtype.is_integer() and value.removeprefix("-").isdecimal():  # as texts: floats end at 2^53, and types before
+        return pl.col(column).cast(pl.String) == str(int(value))
     if dtype.is_numeric():
         try:
             return pl.col(column) == float(value)
