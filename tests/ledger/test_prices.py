@@ -52,6 +52,12 @@ def test_the_journal_says_which_of_the_two_an_entry_counts(ledger):
     assert (counted["client"], counted["epsilon"], counted["rho"]) == (None, None, "0.005")
 
 
+def test_an_answer_that_costs_as_much_in_rho_as_in_epsilon_is_told_in_both(ledger):
+    desk = Counted(ledger, Budget.zcdp(3))
+    desk.pay("a", 2 * UNITS)
+    assert list(ledger.journal())[-1] | {"client": "ward", "epsilon": "2", "rho": "2"} == list(ledger.journal())[-1]
+
+
 def test_the_price_in_rho_is_rounded_upwards(ledger):
     desk = Counted(ledger, Budget.zcdp(1))
     third = UNITS // 3  # its square is no whole number of units

@@ -116,6 +116,8 @@ def journal_rows(connection: Connection) -> Iterator[dict[str, Any]]:
     accounts = connection.execute(select(ACCOUNT.c.id, ACCOUNT.c.name, ACCOUNT.c.currency)).all()
     names, currencies = {row.id: row.name for row in accounts}, {row.id: row.currency for row in accounts}
     for row in connection.execute(select(JOURNAL).order_by(JOURNAL.c.id)):
+        in_rho = currencies.get(row.data_id) == "rho"
+        in_epsilon = not in_rho or row.client_id is not None  # of ε = 2 both are 2, and one entry says so
         yield {
             "number": row.id,
             "at": row.at,
@@ -123,8 +125,8 @@ def journal_rows(connection: Connection) -> Iterator[dict[str, Any]]:
             "client": names.get(row.client_id),
             "model": names.get(row.model_id),
             "data": names.get(row.data_id),
-            "epsilon": to_text(row.amount) if currencies.get(row.data_id, "epsilon") == "epsilon" else None,
-            "rho": to_text(row.amount) if currencies.get(row.data_id) == "rho" else None,
+            "epsilon": to_text(row.amount) if in_epsilon else None,
+            "rho": to_text(row.amount) if in_rho else None,
             "purpose": json.loads(row.note).get("purpose") if row.note else None,
         }
 

@@ -1,7 +1,8 @@
 """The account that a run is charged to: a file's own, begun by the first charge, in a step that no other run undoes.
 
-A run that is refused before it is charged leaves nothing beside its input. An account that was begun is never taken
-away again: another run may have been charged to it meanwhile.
+A run that is refused before it is charged leaves nothing beside its input, but for the tag of a file that goes on with
+a known data set (by ``data=``, or as the user's register knows it). An account that was begun is never taken away
+again: another run may have been charged to it meanwhile.
 """
 
 from __future__ import annotations
