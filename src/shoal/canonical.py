@@ -78,7 +78,9 @@ def _where_same(column: pl.Series, other: pl.Series) -> pl.Series:
 
 def retyped(frame: Frame, like: Frame) -> Frame:
     """`frame` in the types of `like`, column by column, where nothing is lost by it."""
-    changed = {name: _retyped(frame, like, name) for name in frame.columns if _differs(frame, like, name)}
+    types, wanted = frame.schema, like.schema
+    differing = [name for name in types if name in wanted and types[name] != wanted[name]]
+    changed = {name: _retyped(frame, like, name) for name in differing}
     return with_columns(frame, {name: column for name, column in changed.items() if column is not None})
 
 
@@ -145,10 +147,6 @@ def _places(column: pl.Series) -> pl.Series | None:
 def _is_whole(column: pl.Series) -> bool:
     values = column.drop_nulls().to_numpy()
     return bool(len(values) and np.all(np.abs(values) <= _EXACT) and np.all(values == np.round(values)))
-
-
-def _differs(frame: Frame, like: Frame, name: str) -> bool:
-    return name in like.columns and frame.schema[name] != like.schema[name]
 
 
 def _retyped(frame: Frame, like: Frame, name: str) -> Any:

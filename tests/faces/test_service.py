@@ -684,10 +684,13 @@ def test_what_was_charged_to_clients_is_priced_in_money(stand, tmp_path):
     from typer.testing import CliRunner
 
     from shoal.cli.main import app
+    from shoal.errors import ParameterError
 
     assert stand.score().status_code == 200
     url, file = f"sqlite:///{tmp_path / 'ledger.db'}", tmp_path / "bill.jsonl"
     done = CliRunner().invoke(app, ["ledger", "export", "-o", str(file), "--rate", "0.1", "--ledger", url])
+    wrong = CliRunner().invoke(app, ["ledger", "export", "-o", str(file), "--rate", "nan", "--ledger", url])
+    assert isinstance(wrong.exception, ParameterError)
     owed = Decimal(stand.spent()) * Decimal("0.1")
     assert f"ward owes {owed}" in done.output
     lines = [json.loads(line) for line in file.read_text().splitlines()]

@@ -33,7 +33,7 @@ def test_a_trial_prints_claims_and_measures_and_writes_nothing(command, folder):
     assert done.exit_code == 0, done.output
     assert "100 of 300 rows" in done.stdout
     assert "found by nearest match" in done.stdout
-    assert "kept" in done.stdout
+    assert "preserved" in done.stdout
     assert len(done.stdout.splitlines()) <= 15
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "Nothing was written" in done.stdout

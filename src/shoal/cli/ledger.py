@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -381,6 +382,8 @@ def export(
     """Export the journal: time, client, model, data set and cost; no queries or answers."""
     if out.suffix not in _WRITERS:
         raise ParameterError("--out", "must end in .csv or .jsonl", got=repr(out.suffix))
+    if rate is not None and not math.isfinite(rate):
+        raise ParameterError("--rate", "must be an amount of money", got=f"{rate}")
     check_free(out, overwrite)
     with _opened(ledger) as book:
         entries = list(book.journal())

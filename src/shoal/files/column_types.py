@@ -263,6 +263,6 @@ def as_dates(column: pl.Series, form: str) -> pl.Series:
             column.name,
             f"must hold dates or times written as {form}",
             got=f"{wrong} cells that are none, the first in row {place}",
-            hint="Correct them, or declare another format.",
+            hint="Correct them, leave cells without a date empty, or declare another format.",
         )
     return read.alias(column.name)

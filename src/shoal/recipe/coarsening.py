@@ -282,7 +282,8 @@ def written_column(column: Column, old: pl.Series, new: pl.Series) -> Column:
 
 def _made(table: Any, schema: Schema, state: _State, run: Run) -> Made:
     order = run.order(len(state.rows))
-    keep = [name for name in state.frame.columns if name in schema.released]
+    released = schema.released
+    keep = [name for name in state.frame.columns if name in released]
     labels = np.full(state.first.n_original, -1, dtype=np.int64)
     frame = along(state.frame, schema)
     labels[state.rows] = classes_of(frame, schema.quasi).labels
@@ -301,5 +302,6 @@ def _made(table: Any, schema: Schema, state: _State, run: Run) -> Made:
 def _retyped(frame: Frame, table: Any, state: _State) -> Frame:
     """Columns that no step rewrote, in the types they came in."""
     own, first = typed_by_input(table, state.first.schema), state.first.frame
-    same = [name for name in own.columns if name in frame.columns and frame.schema[name] == first.schema[name]]
+    now, before = frame.schema, first.schema
+    same = [name for name in own.columns if name in now and now[name] == before[name]]
     return retyped(as_written(frame, state.schema), own.select(same))

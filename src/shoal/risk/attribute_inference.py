@@ -165,7 +165,8 @@ def _why_not(pair: Pair, name: str) -> str | None:
 
 def _chosen(pair: Pair, sensitive: Sequence[str] | str | None) -> list[str]:
     if sensitive is None:
-        return [name for name in pair.schema.sensitive if name in pair.released.columns]
+        released = set(pair.released.columns)
+        return [name for name in pair.schema.sensitive if name in released]
     names = [sensitive] if isinstance(sensitive, str) else list(sensitive)
     for name in names:
         if name not in pair.schema.sensitive or name not in pair.released.columns:

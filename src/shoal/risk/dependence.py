@@ -93,7 +93,8 @@ def unchanged_names(pair: Pair) -> tuple[str, ...]:
     """The columns of the release that no mask touched: sensitive, other and weight."""
     schema = pair.schema
     names = (*schema.sensitive, *schema.other, *([schema.weight] if schema.weight else []))
-    return tuple(name for name in names if name in pair.released.columns)
+    released = set(pair.released.columns)
+    return tuple(name for name in names if name in released)
 
 
 def dependences(

@@ -142,7 +142,8 @@ def propose(table: Any, labels: Labels | None = None, *, codebook: Codebook = No
     """
     frame = enter(table)
     if not len(frame):
-        raise InputError("table", "must have at least one row to propose a schema from", got="none")
+        hint = "Give a file with rows below its header, or a query that returns some."
+        raise InputError("table", "must have at least one row to propose a schema from", got="none", hint=hint)
     book = codebook_labels(codebook)
     said, unused = fitted(book, frame.columns)
     said = said.over(labels)

@@ -14,6 +14,7 @@ import csv
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -50,7 +51,7 @@ class Schema:
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
-        repeated = sorted({name for name in names if names.count(name) > 1})
+        repeated = sorted(name for name, n in Counter(names).items() if n > 1)
         if repeated:
             raise SchemaError("schema", f"column '{repeated[0]}' must have exactly one role")
         for role in ("weight", "unit", "household"):

@@ -98,7 +98,8 @@ def _coarsened(
     cells = cut(engine, prepared, method.k, key, plan, holding)
     types = _types(method, prepared)
     made = engine.apply(cells.relation, CELL, _classes(method, schema, mixes, seed, types), types)
-    released = [name for name in made.columns if name in schema.released]
+    shown = schema.released
+    released = [name for name in made.columns if name in shown]
     return engine.narrow(made, released) if isinstance(method, Suppress) else made, cells.n_cells
 
 

@@ -94,7 +94,8 @@ def prepare_relation(engine: Engine, relation: Relation, schema: Schema) -> Prep
     """Hold a relation to its schema and learn what runs need to know of it; all problems are named at once."""
     check_columns(enter(pl.DataFrame(schema=dict(relation.types)).drop(PERSON, strict=False)), schema)
     _refuse(schema)
-    kept = [name for name in relation.columns if name in schema.released or name in (schema.unit, *PERSON)]
+    released = schema.released
+    kept = [name for name in relation.columns if name in released or name in (schema.unit, *PERSON)]
     relation = engine.select(relation, kept)
     columns = _settled(engine, relation, schema)
     relation = _with_numbers(engine, relation, columns)

@@ -175,7 +175,8 @@ def _recodings(fetched: FetchedTable, done: CoarsenedValues) -> Iterator[tuple[s
 
 def _coded(engine: Engine, relation: Relation, schema: Schema, chosen: _Chosen) -> Relation:
     """The rows that are kept, with their quasi-identifiers as they are written, and the unit."""
-    released = [name for name in relation.columns if name in schema.released or name in (schema.unit, *PERSON)]
+    shown = schema.released
+    released = [name for name in relation.columns if name in shown or name in (schema.unit, *PERSON)]
     maps = {**dict(_spelled(engine, relation, schema)), **chosen.maps}
     recoded = engine.recode(engine.select(relation, released), maps, chosen.without)
     return engine.narrow(engine.keep(recoded), released)
