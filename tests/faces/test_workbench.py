@@ -538,13 +538,18 @@ def test_rows_are_found_by_a_value_and_leave_no_trace(at, controller, survey, se
 
 
 def test_a_count_that_failed_is_said_and_begun_again(at, controller, survey, serious, monkeypatch):
+    drawn = threading.Event()
+
     def broken(words, folder, say):
+        drawn.wait(60)
         raise ValueError("a cell: ZEBRA")
 
     with monkeypatch.context() as patched:
         patched.setitem(ACTIONS, "look", broken)
         session = opened(controller, survey)
         page = at(f"b/{session}/columns")
+        wait_for(page, "Counting…")
+        drawn.set()
         page.get_by_role("button", name="Count again").wait_for()
     assert page.get_by_role("link", name="Continue to the method").count() == 1  # the way on is not barred
     assert "ZEBRA" not in page.content()

@@ -75,7 +75,7 @@ class SessionPage(Page):
 def _jobs(controller: Controller, session: str) -> list[Any]:
     found, current = controller.exposure(session)
     jobs = [(job.id, job.state, job.step, job.step_share) for job in controller.jobs_of(session)]
-    return [jobs, len(found), found.get("n_alone"), current]
+    return [jobs, len(found), found.get("n_alone"), current, controller.count_failure(session)]
 
 
 def state_line(controller: Controller, session: str, opened: Opened) -> Html:
