@@ -130,6 +130,15 @@ def test_any_cut_of_the_rows_gives_the_same_sum(values, step):
     assert sum(total(pl.DataFrame({"x": part})) for part in parts) == total(pl.DataFrame({"x": values}))
 
 
+@given(st.floats(5e-300, 1e300), st.integers(1, 10**9))
+def test_fixed_point_sums_never_overflow_and_waste_no_bits(most, n):
+    """n of the largest stay below 2^62, and the unit is the least power of two that 62 − ⌈log2 n⌉ bits allow."""
+    unit = _unit(most, n)
+    assert n * round(most / unit) <= 2**62
+    assert 2 * max(2, n) * 2 * (most / unit) >= 2**62
+    assert np.frexp(unit)[0] == 0.5
+
+
 def test_batches_of_an_attack_merge_in_any_order():
     """(d, ties): the smaller d, equal ones add."""
     frames = [

@@ -2,8 +2,11 @@
 
 import errno
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import duckdb
@@ -97,6 +100,52 @@ def test_no_space_for_spilling(tmp_path):
 def test_a_full_disk_is_no_fault_of_the_input(tmp_path, code):
     with pytest.raises(FileError, match="no room for spilling.*--spill"), _reporting(tmp_path / "room"):
         raise duckdb.IOException(f'Could not write file "work.duckdb": {os.strerror(code)}')
+
+
+LONG = "SELECT sum(hash(i) % 7) AS n FROM range(20000000000) t(i)"
+ASKED = {
+    "run": lambda engine: engine._run(f"CREATE TABLE long AS {LONG}"),
+    "row": lambda engine: engine._row(LONG),
+    "fetch": lambda engine: engine._fetch(LONG),
+    "batches": lambda engine: list(engine._batches(LONG)),
+}
+
+
+class Ended(BaseException):
+    """What a handler raises."""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("how", list(ASKED))
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_query_on_all_threads_and_raises_what_its_handler_does(tmp_path, how, number):
+    def ending(number, frame):
+        raise Ended
+
+    before = signal.signal(number, ending)
+    try:
+        with DuckDBEngine(spill=tmp_path, threads=2) as engine:
+            threading.Timer(0.3, signal.raise_signal, [number]).start()
+            start = time.process_time()
+            with pytest.raises(Ended):
+                ASKED[how](engine)
+            assert time.process_time() - start < 20  # the query takes minutes
+            assert engine._row("SELECT 1") == (1,)
+            assert signal.getsignal(number) is ending
+    finally:
+        signal.signal(number, before)
+
+
+def test_a_signal_whose_handler_goes_on_ends_nothing(tmp_path):
+    seen = []
+    before = signal.signal(signal.SIGINT, lambda *given: seen.append(given[0]))
+    try:
+        with DuckDBEngine(spill=tmp_path, threads=2) as engine:
+            threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
+            assert engine._row("SELECT count(*) FROM range(300000000) t(i) WHERE hash(i) % 7 < 9") == (300_000_000,)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == [signal.SIGINT]
 
 
 def test_more_rows_than_memory_are_counted_on_disk(tmp_path):

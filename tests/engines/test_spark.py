@@ -244,6 +244,40 @@ def test_too_few_people_leave_nothing(spark_engine, visits, tmp_path):
     assert not [path for path in tmp_path.iterdir() if "out" in path.name]
 
 
+def test_spark_orders_compares_and_rounds_in_its_own_ways(spark_session):
+    """What no result rests on, as it is: the engine has one sort, null-safe joins and whole numbers instead."""
+
+    def row(query):
+        return tuple(spark_session.sql(query).collect()[0])
+
+    def column(query):
+        return [one for (one,) in spark_session.sql(query).collect()]
+
+    numbers = "(SELECT explode(array(2, NULL, 1)) AS x)"
+    assert column(f"SELECT x FROM {numbers} ORDER BY x") == [None, 1, 2]
+    assert column(f"SELECT x FROM {numbers} ORDER BY x DESC") == [2, 1, None]
+    assert row("SELECT NULL = NULL, NULL <=> NULL, 0.0D = -0.0D, double('NaN') = double('NaN')") == (
+        None,
+        True,
+        True,
+        True,
+    )
+    assert column("SELECT 1 WHERE 2 NOT IN (1, NULL)") == []
+    assert row("SELECT round(2.5), round(0.5), bround(2.5)") == (3, 1, 2)
+    assert row("SELECT CAST(2.7D AS INT), -7 % 3, -7 div 3") == (2, -1, -2)
+    assert row("SELECT percentile(x, 0.5) FROM (SELECT explode(array(1, 2, 3, 10)) AS x)") == (2.5,)
+    assert row("SELECT dayofweek(DATE '2024-06-09'), weekday(DATE '2024-06-09')") == (1, 6)
+    assert row("SELECT count(DISTINCT a, b) FROM VALUES (1, 1), (1, NULL) AS t(a, b)") == (1,)
+    assert row("SELECT isnan(max(x)) FROM VALUES (1.0D), (double('NaN')) AS t(x)") == (True,)
+    assert row("SELECT xxhash64(NULL), CAST(0.1F AS DOUBLE) <= 0.1D, typeof(0.1)") == (42, False, "decimal(1,1)")
+    assert row("SELECT typeof(avg(x)), typeof(sum(x)) FROM VALUES (CAST(1 AS DECIMAL(10, 2))) AS t(x)") == (
+        "decimal(14,6)",
+        "decimal(20,2)",
+    )
+    with pytest.raises(Exception, match="ARITHMETIC_OVERFLOW"):
+        row(f"SELECT sum(x) FROM VALUES ({2**63 - 1}L), (1L) AS t(x)")
+
+
 def test_an_executor_killed_in_the_middle_changes_nothing(visits, tmp_path):
     """A local cluster with executors of their own: masked rows are the bytes of memory, noise is charged once."""
     inputs = Inputs.of(cut(visits, tmp_path / "in", 3))

@@ -1,6 +1,7 @@
 """What engines do differently, and why no result rests on it; numbers of the method, computed again."""
 
 import datetime
+import hashlib
 import math
 from pathlib import Path
 
@@ -93,6 +94,46 @@ def test_whole_numbers_overflow_silently_in_polars_and_not_in_the_sums_of_an_eng
     most = 2**63 - 1
     assert pl.Series([most, 1]).sum() == -(2**63)
     assert sql(f"SELECT sum(x) FROM (VALUES ({most}::BIGINT), (1::BIGINT)) t(x)") == [(2**63,)]
+
+
+def test_duckdb_reads_literals_keys_and_moments_in_its_own_ways():
+    """So doubles are typed, joins null-safe, anti-joins take the place of NOT IN, and the zone is UTC."""
+    assert sql(
+        "SELECT typeof(0.000244140625) LIKE 'DECIMAL%', 0.1 + 0.2 = 0.3, 0.1::DOUBLE + 0.2::DOUBLE = 0.3::DOUBLE"
+    ) == [(True, True, False)]
+    assert sql("SELECT 1 WHERE 2 NOT IN (1, NULL)") == []
+    assert sql("SELECT NULL = NULL, NULL IS NOT DISTINCT FROM NULL") == [(None, True)]
+    assert sql("SELECT count(*) FROM (VALUES ('nan'::DOUBLE), ('nan'::DOUBLE)) t(x) GROUP BY x") == [(2,)]
+    assert sql("SELECT count(*) FROM (VALUES (0.0::DOUBLE), (-0.0::DOUBLE)) t(x) GROUP BY x") == [(2,)]
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'America/New_York'")
+    moment = "TIMESTAMPTZ '2024-01-01 00:30:00+00'"
+    assert connection.execute(f"SELECT ({moment})::DATE").fetchall() == [(datetime.date(2023, 12, 31),)]
+    connection.execute("SET TimeZone = 'UTC'")
+    assert connection.execute(f"SELECT ({moment})::DATE").fetchall() == [(datetime.date(2024, 1, 1),)]
+
+
+def test_hashes_and_texts_of_engines_are_their_own():
+    assert sql("SELECT sha256('é')") == [(hashlib.sha256("é".encode()).hexdigest(),)]
+    assert len({sql(f"SELECT hash({one})")[0][0] for one in ("1::BIGINT", "'1'", "1::DOUBLE")}) > 1
+    assert sql("SELECT hash(1::BIGINT)")[0][0] != pl.Series([1]).hash()[0]
+
+
+def test_text_is_ordered_by_its_bytes_on_every_engine(engine):
+    """Neither by a collation nor by UTF-16, where the fish comes before the last sign of the basic plane."""
+    texts = ["b", "B", "é", "z", "\uffee", "🐟"]
+    found = engine.extremes(engine.of(pl.DataFrame({"x": texts[1:]})), ["x"])["x"].to_list()
+    assert found == ["B", "🐟"]
+    cell = engine.of(pl.DataFrame({"x": texts, "c": [1] * len(texts)}))
+    ends = engine.apply(cell, "c", lambda rows: rows[[0, -1]].select("x"), {"x": pl.String()})
+    assert sorted(engine.collect(ends)["x"]) == ["B", "🐟"]
+    assert sorted(texts) == sorted(texts, key=str.encode) != sorted(texts, key=lambda text: text.encode("utf-16-be"))
+
+
+def test_empty_cells_of_csv_are_missing_quoted_or_not(engine, tmp_path):
+    (tmp_path / "a.csv").write_text('a,b\n1,x\n2,\n3,""\n')
+    found = engine.collect(engine.scan(Inputs.of(tmp_path / "a.csv"))).sort("a")
+    assert found["b"].to_list() == ["x", None, None]
 
 
 def test_approximate_counts_would_certify_a_false_k():

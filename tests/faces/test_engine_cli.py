@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 
 import polars as pl
 import pytest
@@ -103,6 +107,34 @@ def test_anonymize_verify_and_repeat(lake, tmp_path):
     repeated = CliRunner().invoke(app, ["anonymize", "--replay", str(replay), "--engine", "duckdb", "-o", str(again)])
     assert repeated.exit_code == 0, repeated.output
     assert (again / "part-00000.parquet").read_bytes() == (out / "part-00000.parquet").read_bytes()
+
+
+WAITING = """
+from shoal.cli.main import run
+from shoal.engine.duckdb import DuckDBEngine
+
+def scan(self, inputs):
+    print("asking", flush=True)
+    self._run("CREATE TABLE long AS SELECT sum(hash(i) % 7) FROM range(20000000000) t(i)")
+
+DuckDBEngine.scan = scan
+run()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_run_that_is_stopped_in_a_query_is_quiet_and_leaves_nothing(lake, tmp_path, how):
+    (tmp_path / "spill").mkdir()
+    words = ["anonymize", str(lake / "lake"), "-s", str(lake / "s.toml"), "--engine", "duckdb", "--spill", "spill"]
+    asked = [sys.executable, "-c", WAITING, *words, "-o", "release"]
+    process = subprocess.Popen(asked, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while process.stdout.readline().strip() not in ("asking", ""):
+        pass
+    process.send_signal(how)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said.strip()) == (128 + how, "shoal: stopped; nothing was written.")
+    assert [path.name for path in tmp_path.rglob("*")] == ["spill"]
 
 
 def test_auto_takes_memory_while_the_forecast_fits(lake, tmp_path):

@@ -24,6 +24,7 @@ from shoal.engine.choose import bytes_of, free_memory
 from shoal.engine.csv_types import Dialect, csv_types
 from shoal.engine.engine import MARK, Batch, Part, Relation, Types
 from shoal.engine.inputs import Inputs
+from shoal.engine.interrupts import interruptible
 from shoal.engine.parts import write_parts
 from shoal.engine.sql import SqlEngine
 from shoal.engine.sums import summed
@@ -126,7 +127,8 @@ class DuckDBEngine(SqlEngine):
         with _reporting(self._room):
             reader = table.to_arrow_reader(_BATCH)
             types = dict(_frame(reader.schema.empty_table()).schema)
-        return self.cleaned(self._through(map(_frame, reader), lambda rows: rows, types))
+        rows = self._read(reader, lambda: None)  # who made the relation can't be told to end
+        return self.cleaned(self._through(rows, lambda rows: rows, types))
 
     def native(self, relation: Relation, order: str) -> Any:
         """A relation of this engine's connection."""
@@ -175,34 +177,42 @@ class DuckDBEngine(SqlEngine):
 
     def _batches(self, query: str) -> Iterator[pl.DataFrame]:
         """The rows of a query as they come, on a cursor of its own."""
-        with _reporting(self._room, self._inputs):
-            for batch in self._connection.cursor().sql(query).to_arrow_reader(_BATCH):
-                yield _frame(batch)
-        self._check_inputs()
+        cursor = self._connection.cursor()
+        with self._asking(cursor.interrupt):
+            reader = cursor.sql(query).to_arrow_reader(_BATCH)
+        yield from self._read(reader, cursor.interrupt)
+
+    def _read(self, reader: Iterator[Any], interrupt: Callable[[], None]) -> Iterator[pl.DataFrame]:
+        while True:
+            with self._asking(interrupt):
+                batch = next(reader, None)
+            if batch is None:
+                return
+            yield _frame(batch)
 
     def _fetch(self, query: str) -> pl.DataFrame:
-        with _reporting(self._room, self._inputs):
-            found = _frame(self._connection.sql(query).to_arrow_table())
-        self._check_inputs()
-        return found
+        with self._asking():
+            return _frame(self._connection.sql(query).to_arrow_table())
 
     def _row(self, query: str) -> tuple[Any, ...]:
-        with _reporting(self._room, self._inputs):
+        with self._asking():
             found: tuple[Any, ...] = self._connection.execute(query).fetchall()[0]
-        self._check_inputs()
         return found
 
     def _run(self, statement: str) -> None:
-        with _reporting(self._room, self._inputs):
+        with self._asking():
             self._connection.execute(statement)
-        self._check_inputs()
 
-    def _check_inputs(self) -> None:
+    @contextmanager
+    def _asking(self, interrupt: Callable[[], None] | None = None) -> Iterator[None]:
+        """Ask DuckDB: its errors become Shoal's, a signal ends the query, files that changed meanwhile are refused."""
+        with _reporting(self._room, self._inputs), interruptible(interrupt or self._connection.interrupt):
+            yield
         for inputs in self._inputs:
             inputs.require_unchanged()
 
     def _relation(self, query: str) -> Relation:
-        with _reporting(self._room, self._inputs):
+        with self._asking():
             empty = self._connection.sql(f"SELECT * FROM ({query}) LIMIT 0").to_arrow_table()
         return Relation(plan=query, types=dict(_frame(empty).schema))
 
