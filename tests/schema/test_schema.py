@@ -236,3 +236,9 @@ def test_infer_gives_the_proposed_schema(people):
     from shoal.schema.infer import propose
 
     assert Schema.infer(people) == propose(people).schema
+
+
+def test_a_column_shows_what_was_said_of_it_and_nothing_else():
+    schema = Schema.of(quasi=["age"], sensitive=["cost"], bounds={"age": (0, 120)})
+    assert repr(schema["age"]) == "Column(name='age', role='quasi', bounds=(0.0, 120.0))"
+    assert repr(schema["cost"]) == "Column(name='cost', role='sensitive')"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -90,6 +90,11 @@ class Column:
         self._check_words()
         self._check_domain()
         self._check_details()
+
+    def __repr__(self) -> str:
+        """Name, role, and whatever else was said of the column."""
+        said = [f for f in fields(self) if getattr(self, f.name) != f.default]
+        return f"Column({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in said)})"
 
     def _check_name(self) -> None:
         if not isinstance(self.name, str) or not self.name:
