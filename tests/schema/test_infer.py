@@ -278,3 +278,25 @@ def test_pairs_of_very_many_columns_are_not_searched():
     table = pl.DataFrame({f"c{i}": [1, 2, 3, 4] * 10 for i in range(501)})
     assert not any("Follows from" in reason for reason in propose(table).reasons.values())
     assert "Follows from" in propose(table.select("c0", "c1")).reasons["c1"]
+
+
+def test_numbers_that_could_count_days_are_asked_about_whatever_was_diagnosed_then():
+    proposal = propose(pl.DataFrame({"diag": [12_000 + 7 * i for i in range(300)] * 2}))
+    assert proposal.schema["diag"].role == "quasi"
+    assert proposal.undecided == ("diag",)
+    assert role_of("diag", [401 + i % 120 for i in range(600)]) == "sensitive"  # codes of diagnoses
+
+
+def test_a_few_numbered_states_may_be_conditions_and_no_column_beside_them_decides():
+    answers = {f"v{i}": [1 + (i + j) % 4 for j in range(N)] for i in range(5)}
+    proposal = propose(pl.DataFrame({"state": [1 + i % 4 for i in range(N)], **answers}))
+    assert proposal.schema["state"].role == "quasi"
+    assert "state" in proposal.undecided
+    assert "state" not in propose(pl.DataFrame({"state": ["NY", "CA", "TX"] * 20})).undecided
+    told = propose(pl.DataFrame({"state": [1, 2, 3] * 20}), codebook={"state": "Severity of the aneurysm"})
+    assert told.schema["state"].role == "sensitive"
+
+
+@pytest.mark.parametrize("name", ["SUBNUM", "ptnum", "PTNUM", "subjnr", "respno"])
+def test_short_words_for_persons_before_a_number_name_persons(name):
+    assert role_of(name, [i // 2 for i in range(2 * N)]) == "unit"

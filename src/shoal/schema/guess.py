@@ -39,9 +39,11 @@ from shoal.schema.name_words import (
     BODY,
     CLINICAL_SHORT,
     CODED,
+    CONDITION,
     COORDINATES,
     COUNTS,
     DESCRIBING,
+    DIAGNOSIS,
     EVENT,
     HOUSEHOLD,
     HOUSEHOLD_NUMBERS,
@@ -72,6 +74,8 @@ _ROLES: tuple[tuple[Role, tuple[Topic, ...]], ...] = (("quasi", QUASI), ("sensit
 _HOUSEHOLDS = "The name suggests a number of households"
 _NUMBERED = "The name suggests a number of persons or records"
 _SAY_NOTHING = ABSENT_WORDS | {"yes", "no", "y", "n", "true", "false", "other", "normal", "control", "not sure"}
+_FEW_STATES = 10  # numbers, of which a country has more states
+_MANY_DAYS, _LAST_DAY = 100, 60_000  # different days of a column of dates; days from 1900 to 2064
 _CLINICAL = 3  # columns whose names speak plainly of findings, from which on short names do too
 
 
@@ -231,10 +235,42 @@ def _by_date(fact: Facts) -> Guess | None:
 
 def _by_topic(fact: Facts) -> Guess | None:
     # Quasi first: if a name speaks of both ("age at diagnosis"), masking is the cautious guess.
+    unsure = _by_two_meanings(fact)
+    if unsure is not None:
+        return unsure
     if _has_decimals(fact) and not fact.has(*COORDINATES):  # max_wall_area: a size, no place
         found = _first(fact, SENSITIVE, "sensitive") or _by_parts(fact)
         return _first(fact, NOT_PLACES, "quasi") or _unless_quasi(fact, found)
     return _first(fact, QUASI, "quasi") or _unless_quasi(fact, _first(fact, SENSITIVE, "sensitive") or _by_parts(fact))
+
+
+def _by_two_meanings(fact: Facts) -> Guess | None:
+    """Numbers under a name of two meanings: a place or a condition, what was found or the day on which it was."""
+    if fact.text or not fact.whole or not fact.n_known:
+        return None
+    about = {topic.about for topic in QUASI for word in fact.words if topic.covers(word)}
+    if about <= {"a place"} and _says_state(fact) and fact.n_distinct <= _FEW_STATES:
+        said = topic_of(fact.label)
+        if said is not None:
+            return None if said.about == "a place" else Guess(role=said.role, reason=f"{fact.quoted}: {said.about}")
+        reason = "The name says state, which a place is in or a person; so quasi, the cautious guess"
+        return Guess(role="quasi", reason=reason, undecided=True, named=True)
+    if not about and fact.has(*DIAGNOSIS) and _could_count_days(fact) and topic_of(fact.label) is None:
+        reason = (
+            "The name speaks of a diagnosis, but its numbers could count days; so quasi, the cautious guess"
+        )
+        return Guess(role="quasi", reason=reason, undecided=True, named=True)
+    return None
+
+
+def _says_state(fact: Facts) -> bool:
+    return any(CONDITION & {word, *parts_of(word)} for word in fact.words)
+
+
+def _could_count_days(fact: Facts) -> bool:
+    """Whether whole numbers could be days since a day of the 20th century: many, and not beyond our time."""
+    low, high = float(fact.cells.min()), float(fact.cells.max())  # type: ignore[arg-type]
+    return fact.n_distinct > _MANY_DAYS and low >= -_LAST_DAY and 1_000 < high <= _LAST_DAY
 
 
 def _unless_quasi(fact: Facts, guess: Guess | None) -> Guess | None:

@@ -29,6 +29,7 @@ class Guess:
     reason: str
     by_difference: bool = False
     undecided: bool = False
+    named: bool = False  # undecided, as its name may speak of what others can know: no column beside it decides
     weak: bool = False  # by a word of a label that says little of what the column holds
 
 
@@ -59,8 +60,12 @@ def in_batteries(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> dict[s
             continue
         reason = f"One of {len(names)} columns that begin with {start} and have the same values; {len(known)} of them"
         reason += f" {'is' if len(known) == 1 else 'are'} sensitive by what the name or the values say"
-        made |= {name: Guess(role="sensitive", reason=reason) for name in names if guesses[name].undecided}
+        made |= {name: Guess(role="sensitive", reason=reason) for name in names if _is_open(guesses[name])}
     return made
+
+
+def _is_open(guess: Guess) -> bool:
+    return guess.undecided and not guess.named
 
 
 def _batteries(facts: Sequence[Facts]) -> dict[str, list[str]]:
@@ -84,7 +89,7 @@ def in_scales(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> dict[str,
         if 3 <= fact.n_distinct <= _FEW_ANSWERS and fact.cells.dtype.is_numeric() and fact.whole:
             scales.setdefault(tuple(sorted(fact.values.cast(pl.Float64).to_list())), []).append(fact.name)
     for names in scales.values():
-        open_ = [name for name in names if guesses[name].undecided or guesses[name].weak]
+        open_ = [name for name in names if _is_open(guesses[name]) or guesses[name].weak]
         if len(open_) >= _BATTERY:
             reason = (
                 f"One of {len(names)} columns with the same few whole numbers, as answers to a battery of questions"

@@ -13,9 +13,11 @@ __all__ = [
     "BODY",
     "CLINICAL_SHORT",
     "CODED",
+    "CONDITION",
     "COORDINATES",
     "COUNTS",
     "DESCRIBING",
+    "DIAGNOSIS",
     "EVENT",
     "FACILITIES",
     "GROUPED",
@@ -81,9 +83,10 @@ HOUSEHOLD = _set("household hh family fam dwelling")
 HOUSEHOLD_NUMBERS = _set("hid hhid hhnum hhno householdid famid familyid duid serialno")
 FACILITIES = _set("hospital hospitals clinic clinics ward wards")
 NUMBER = _set("id ids identifier nbr number num no nr key uuid guid code")
-PERSON_NUMBERS = frozenset(f"{person}{number}" for person in PERSON for number in ("id", "nbr", "no", "key")) | {
-    *("pid", "dupersid", "seqn", "mrn", "ssn", "nhsnumber", "usubjid", "subjid", "idcode", "idno", "idnum")
-}
+_PERSON_SHORT = _set("pt sub subj pers resp part indiv")
+PERSON_NUMBERS = frozenset(
+    f"{person}{number}" for person in PERSON | _PERSON_SHORT for number in ("id", "nbr", "num", "nr", "no", "key")
+) | {*("pid", "dupersid", "seqn", "mrn", "ssn", "nhsnumber", "usubjid", "idcode", "idno", "idnum")}
 NUMBERED = r"[a-z]{2,}(?:id|idno|nbr|key)"
 NOT_NUMBERED = _set(
     "acid amid aid avoid bid braid carotid carotenoid covid did druid fluid grid humid hybrid invalid key kid lipid "
@@ -153,6 +156,10 @@ QUASI = (
     _topic("body size", "height bmi ht hgt hght stature bodyheight"),
     _topic("a date", "date year month day admitted discharged", "", "date"),
 )
+CONDITION = _set("state states")
+"""Words that name a place or how somebody is: numbers under them may be either."""
+DIAGNOSIS = _set("diag dx diagnosis onset")
+"""Words for what was found, and for the day on which it was."""
 COORDINATES = _set("latitude longitude lat lon long lng")
 NOT_PLACES = tuple(topic for topic in QUASI if topic.about != "a place")
 SENSITIVE = (
@@ -187,6 +194,7 @@ SENSITIVE = (
         "eyesight frail frailty falls wheelchair "
         "limitation limitations limited nervous hopeless restless worthless sad lonely loneliness stress stressed "
         "distress mood thrombosis embolism aneurysm arrhythmia hernia gallstones appendicitis cataract glaucoma "
+        "effusion effusions aorta aortic "
         "retinopathy neuropathy nephropathy thyroid goiter kidney liver lung lungs stomach colon breast skin brain "
         "bowel morbid morbidity comorb comorbid charlson elixhauser cci underlying complication complications adverse "
         "aes sae teae toxicity",
@@ -194,7 +202,7 @@ SENSITIVE = (
         "schizo bipolar alzheim parkins carcin metasta malign cardi coronary infarct ischem ischaem fibrill pneumon "
         "tubercul malaria hepatit cirrho osteopor obes hlth recur bleed hemorrh haemorrh suicid diq mcq dpq cvd "
         "invasi thromb embol arrhyth complicat toxic comorb miscarr menopaus anaemi anemi allerg asthma copd stroke "
-        "sepsis septic",
+        "sepsis septic pneu",
         "dx chronic itis osis aemia emia inoma rcoma eloma phoma pathy algia plegia penia uria rrhea rrhoea hlth "
         "infct disease syndrome obese",
         "health cancer diabet asthma pregnan depress arthrit infect abortion copd",
@@ -222,6 +230,7 @@ SENSITIVE = (
         "pcr rna dna gene genes allele haplotype methylation",
         "genet genom hba chol hepato obstruct perfor adhere histol receptor hemato haemato leuko lympho neutro thrombo "
         "triglyc cholest systol diastol antibod apolipo antigen urin serum plasma ferrit bloodp bloods lbx lbd bpx "
+        "mitos chromosom neovascul "
         "radiolog radiograph oocyt embryo vagin prostat phenotyp genotyp respirat oximet spirom ultraso",
         "result results pain",
         "glucose insulin cholest creatin hemoglob haemoglob virus viral",
@@ -243,7 +252,8 @@ SENSITIVE = (
         "antibiot opioid contracep immun trt prenat antenat anesth anaesth rxd hiq ventilat intub dialys cathet mammo "
         "colonosc flushot pneumov hivtst screen radiat irradiat birthcontrol psychother "
         "prophyla",
-        "ectomy plasty scopy formin statin pril olol sartan mycin cillin gliptin glitazone azole azolam azepam "
+        "ectomy plasty scopy resection "
+        "formin statin pril olol sartan mycin cillin gliptin glitazone azole azolam azepam "
         "fentanil fentanyl oxacin dipine triptan oxetine cycline semide thiazide gliflozin glutide xaban profen "
         "codone docvis hospvis pharvis visit visits",
         "hospitalis hospitaliz medicaid medicare",
@@ -275,12 +285,14 @@ SENSITIVE = (
     _topic(
         "an opinion",
         "vote votes voted voting party partyid partisan ideology polviews lrscale opinion opinions attitude attitudes "
-        "satisfied satisfaction lifesat wellbeing trust conservative liberal democrat republican",
-        "attitud satisf politic ideolog",
+        "satisfied satisfaction lifesat jobsat jsat wellbeing trust conservative liberal democrat republican",
+        "attitud satisf politic ideolog prejudic",
     ),
     _topic(
         "personality",
-        "personality temperament extraversion introversion neuroticism conscientiousness agreeableness openness",
+        "personality temperament extraversion introversion neuroticism conscientiousness agreeableness openness "
+        "esteem selfesteem rumination",
+        "intellig",
     ),
 )
 
@@ -290,7 +302,7 @@ _GLUED = {  # stems that mean something only as parts of a name in one piece
     "care, treatment, drugs or insurance": "treat med meds vis hosp surg trt proc doc dent vacc shot ther presc",
     "wealth or debt": "loan mort cred debt asset",
     "costs, payments or amounts": "cost chrg pay pmt paid amt bill",
-    "a habit": "drink alc cig smk tob subst sub",
+    "a habit": "drink alc cig smk tob subst",
 }
 MODIFIERS = _set(
     "tot total num number count cnt amt type cat grp group class days day dys yr yrs year years mon mons months wk "
@@ -357,6 +369,7 @@ UNORDERED = _topic(
     "vill villnum cluster center centre site ward clinic provider provnum precinct occ stratum strata psu block "
     "institution inst comm community nr nbr",
     "gender ethnic hispan nationality religi marit occup employ relation diagnos icd",
+    "psu strata stratum vstra",
 )
 MEASURES = _set("age ages agep agelast income salary wage wages earnings height bmi pincp year years")
 GROUPED = _set("group grp cat category class level band decile quintile quartile bin range bracket")
