@@ -6,6 +6,7 @@ So an engine can write every file by itself, wherever its rows are, and all engi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import starmap
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +44,9 @@ def write_part(rows: pl.DataFrame, number: int, folder: Path, format: str) -> Pa
     Whoever writes it again writes the same bytes.
     """
     path = folder / part_name(number, format)
-    write_table(rows.sort(MARK, maintain_order=True).drop(MARK), path)
+    if not rows[MARK].is_sorted():
+        rows = rows.sort(MARK, maintain_order=True)
+    write_table(rows.drop(MARK), path)
     return Part(name=path.name, rows=len(rows), sha256=sha256(path))
 
 
@@ -51,20 +54,30 @@ def write_parts(
     batches: Iterable[pl.DataFrame], folder: Path, n: int, format: str = "parquet", rows: int | None = None
 ) -> tuple[Part, ...]:
     """Write rows that come in the order of their marks, which they have in a column."""
-    return tuple(write_part(frame, number, folder, format) for number, frame in _cut(batches, n_parts(n, rows)))
+
+    def written(number: int, frame: pl.DataFrame) -> Part:
+        return write_part(frame, number, folder, format)
+
+    return tuple(starmap(written, _cut(batches, n_parts(n, rows))))  # which holds no file once it is written
 
 
 def _cut(batches: Iterable[pl.DataFrame], parts: int) -> Iterator[tuple[int, pl.DataFrame]]:
-    """The rows of each file."""
+    """The rows of each file, in one piece: batches and file are not held beside each other."""
     held: list[pl.DataFrame] = []
     number = 0
     for batch in batches:
         numbers = part_numbers(batch[MARK], parts)
         for own in np.unique(numbers):
             if held and own != number:
-                yield number, pl.concat(held)
-                held = []
+                yield number, _whole(held)
             number = int(own)
             held.append(batch.filter(pl.Series(numbers == own)))
     if held:
-        yield number, pl.concat(held)
+        yield number, _whole(held)
+
+
+def _whole(held: list[pl.DataFrame]) -> pl.DataFrame:
+    """The batches as one, and none held any more."""
+    whole = pl.concat(held, rechunk=True)
+    held.clear()
+    return whole
