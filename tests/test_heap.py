@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from shoal import heap
+
 RESIDENT = """
 import os
 import numpy as np
@@ -28,3 +30,13 @@ def resident(first: str) -> int:
 def test_memory_of_a_freed_array_stays_with_the_process() -> None:
     kept = resident("from shoal.heap import keep_freed_memory; keep_freed_memory()")
     assert kept - resident("import shoal.heap") > 30e6
+
+
+def test_where_there_is_no_such_c_library_nothing_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(name: object) -> None:
+        raise TypeError(name)  # as on Windows
+
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr("ctypes.CDLL", refused)
+    heap.keep_freed_memory()
+    heap.give_back_freed_memory()

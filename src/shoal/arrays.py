@@ -7,13 +7,25 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["AnyArray", "BoolArray", "FloatArray", "Generator", "IntArray", "distinct_numbers", "numbered"]
+__all__ = [
+    "LARGEST_KEY",
+    "AnyArray",
+    "BoolArray",
+    "FloatArray",
+    "Generator",
+    "IntArray",
+    "distinct_numbers",
+    "numbered",
+]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 AnyArray: TypeAlias = npt.NDArray[Any]
 Generator: TypeAlias = np.random.Generator
+
+LARGEST_KEY = 2**62
+"""The most numbers that one whole number for several codes may have: below it, sums of two never overflow."""
 
 
 def distinct_numbers(values: IntArray) -> IntArray:

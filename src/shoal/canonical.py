@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.arrays import IntArray
+from shoal.arrays import LARGEST_KEY, IntArray
 from shoal.conform import Prepared
 from shoal.errors import ColumnError
 from shoal.frame import Frame, adopt, pick, series, with_columns
@@ -30,7 +30,6 @@ from shoal.schema import Column
 __all__ = ["as_declared", "canonical", "plain", "retyped"]
 
 _EXACT = 2**53  # whole numbers up to it are exact as floats
-_LARGEST_KEY = 2**62
 _FEW_TEXTS = 2**16
 
 
@@ -124,7 +123,7 @@ def _sort_key(columns: list[pl.Series]) -> pl.Series | None:
             return None
         n = int(places.max() or 0) + 2  # type: ignore[arg-type]
         span *= n
-        if span >= _LARGEST_KEY:
+        if span >= LARGEST_KEY:
             return None
         key = key * n + places.cast(pl.Int64).fill_null(n - 1)
     return key
@@ -140,7 +139,7 @@ def _places(column: pl.Series) -> pl.Series | None:
     if column.dtype in (pl.Int64, pl.Date, pl.Boolean):
         numbers = column.to_physical().cast(pl.Int64)
         low, high = (int(end or 0) for end in (numbers.min(), numbers.max()))  # type: ignore[arg-type]
-        return numbers - low if high - low < _LARGEST_KEY else None
+        return numbers - low if high - low < LARGEST_KEY else None
     return None
 
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from shoal.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from shoal.arrays import LARGEST_KEY, AnyArray, BoolArray, FloatArray, IntArray
 from shoal.errors import Problems, SchemaError
 from shoal.frame import Frame, series
 
@@ -41,8 +41,6 @@ __all__ = [
     "ranks",
     "require_columns",
 ]
-
-_LARGEST_KEY = 2**62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,7 +244,7 @@ def combine(columns: Sequence[Codes], *, n_rows: int | None = None, dense: bool 
         return Codes(values=np.zeros(n_rows or 0, dtype=np.int64), n=1 if n_rows else 0)
     key = columns[0]
     for column in columns[1:]:
-        if key.n * column.n > _LARGEST_KEY:
+        if key.n * column.n > LARGEST_KEY:
             key = _dense(key)
         values = key.values * column.n
         values += column.values

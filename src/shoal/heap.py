@@ -7,6 +7,8 @@ clears each page of the next one: up to a seventh of the processor time of a run
 from __future__ import annotations
 
 import ctypes
+import sys
+from typing import Any
 
 __all__ = ["give_back_freed_memory", "keep_freed_memory"]
 
@@ -16,7 +18,7 @@ _MOST = 2**31 - 1
 
 def keep_freed_memory() -> None:
     """Keep what is freed for the next array of this process, where the C library can (glibc); else change nothing."""
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    mallopt = _of_c_library("mallopt")
     if mallopt is not None:
         mallopt(_MMAP_MAX, 0)
         mallopt(_TRIM_THRESHOLD, _MOST)
@@ -24,6 +26,11 @@ def keep_freed_memory() -> None:
 
 def give_back_freed_memory() -> None:
     """Give what is free back to the system now, for whoever needs it next, where the C library can (glibc)."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    trim = _of_c_library("malloc_trim")
     if trim is not None:
         trim(0)
+
+
+def _of_c_library(name: str) -> Any:
+    """A function of the C library that this process has loaded; None where there is none, or it can't be asked."""
+    return None if sys.platform == "win32" else getattr(ctypes.CDLL(None), name, None)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.arrays import AnyArray, BoolArray, IntArray
+from shoal.arrays import LARGEST_KEY, AnyArray, BoolArray, IntArray
 from shoal.condition.conditions import Counted
 from shoal.conform import Prepared
 from shoal.fact import Fact
@@ -22,8 +22,6 @@ from shoal.frame import enter
 from shoal.schema import Schema
 
 __all__ = ["CoarsenedValues", "CodedTable", "order_of"]
-
-_LARGEST_KEY = 2**62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +87,7 @@ def order_of(codes: AnyArray, sizes: Sequence[int]) -> IntArray:
     span = 1
     for size in sizes:
         span *= max(1, size)
-    if span >= _LARGEST_KEY:
+    if span >= LARGEST_KEY:
         return np.lexsort(codes.T[::-1])
     key = np.zeros(len(codes), dtype=np.int64)
     for column, size in zip(codes.T, sizes, strict=True):

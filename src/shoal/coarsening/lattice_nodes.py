@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from shoal import coarsening
-from shoal.arrays import AnyArray, BoolArray, FloatArray, IntArray, distinct_numbers
+from shoal.arrays import LARGEST_KEY, AnyArray, BoolArray, FloatArray, IntArray, distinct_numbers
 from shoal.coarsening.hierarchy import Ladder
 from shoal.coarsening.loss import CellLoss
 from shoal.condition.conditions import Conditions, Counted
@@ -25,7 +25,6 @@ from shoal.equivalence import Codes, combine
 __all__ = ["Combinations", "Count", "Counter", "Node", "narrow_type", "usable_levels"]
 
 Node: TypeAlias = tuple[int, ...]
-_LARGEST_KEY = 2**62
 _MOST_DEALT = 2**23  # items of all deals that are kept, about
 _DEALT_GROUPS = 3  # of a column by which items are dealt, at least, if it has so many
 _MOST_KEPT = 2**22  # classes of all remembered nodes together
@@ -303,7 +302,7 @@ class Counter:
         radix = np.array([sizes[level] for sizes, level in zip(self._n_groups, node, strict=True)])
         at = np.array([starts[level] for starts, level in zip(self._starts, node, strict=True)])
         span = math.prod(radix.tolist())
-        return at, radix, span if span < _LARGEST_KEY else 0
+        return at, radix, span if span < LARGEST_KEY else 0
 
     def _lay_out(self, losses: Sequence[CellLoss]) -> None:
         """All lookup arrays end to end, and where each begins."""

@@ -284,7 +284,7 @@ def _turned(deviations: FloatArray, sets: ValueSets, rng: Generator) -> FloatArr
         _, sizes, axes = np.linalg.svd(unit[first:last], full_matrices=False)
         kept = sizes > _TINY * sizes.max(initial=0.0)
         z = rng.standard_normal((last - first, int(kept.sum())))
-        out[first:last] = np.linalg.qr(z - z.mean(axis=0))[0] @ (sizes[kept, None] * axes[kept])
+        out[first:last] = np.linalg.qr(z - z.mean(axis=0))[0] @ (sizes[kept, None] * _upright(axes[kept]))
     scaled: FloatArray = out * largest
     return scaled
 
@@ -301,8 +301,18 @@ def _within(deviations: FloatArray, free: int) -> tuple[FloatArray, FloatArray]:
     values, vectors = np.linalg.eigh(unit.T @ unit / free)
     kept = values > _TINY * values.max(initial=0.0)
     root = np.zeros((int(kept.sum()), len(spread)))
-    root[:, moving] = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+    root[:, moving] = np.sqrt(values[kept])[:, None] * _upright(vectors[:, kept].T)
     return spread, root
+
+
+def _upright(axes: FloatArray) -> FloatArray:
+    """Axes, one a row, of which an end is as good as the other: the end that another processor's library takes too."""
+    if not axes.size:
+        return axes
+    size = np.abs(axes)
+    first = np.argmax(size > 0.5 * size.max(axis=1, keepdims=True), axis=1)
+    turned: FloatArray = axes * np.sign(np.take_along_axis(axes, first[:, None], axis=1))
+    return turned
 
 
 def _by_rank(x: FloatArray, original: FloatArray) -> FloatArray:

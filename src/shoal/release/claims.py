@@ -351,7 +351,9 @@ def _measured(found: Frequency) -> Claim:
 
 
 def _matched(found: Frequency) -> str:
-    return f"{found.n_targets:,} kept records, drawn at random," if found.sampled else "every kept record"
+    if found.sampled:
+        return f"the originals of {found.n_targets:,} released records, drawn at random,"
+    return "the original of every released record"
 
 
 def _measured_by_all(risk: RiskReport, written: Sequence[str]) -> tuple[Claim, ...]:

@@ -296,11 +296,13 @@ def _with_ones(X: FloatArray) -> FloatArray:
 
 
 def _inverse_root(gram: FloatArray) -> FloatArray:
-    """R with R Rᵀ = gram⁺: directions in which the data do not vary (a column and its copy) have no coefficient."""
+    """The symmetric R with R Rᵀ = gram⁺: directions in which the data do not vary (a column and its copy) have no
+    coefficient.
+    """
     values, vectors = np.linalg.eigh(gram)
     seen = values > _FLAT * max(float(values[-1]), 1e-300)
     scale = np.where(seen, 1 / np.sqrt(np.where(seen, values, 1.0)), 0.0)
-    return np.asarray(vectors * scale, dtype=np.float64)
+    return np.asarray((vectors * scale) @ vectors.T, dtype=np.float64)
 
 
 def _scores(y: FloatArray) -> FloatArray:
