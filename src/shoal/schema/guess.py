@@ -256,9 +256,7 @@ def _by_two_meanings(fact: Facts) -> Guess | None:
         reason = "The name says state, which a place is in or a person; so quasi, the cautious guess"
         return Guess(role="quasi", reason=reason, undecided=True, named=True)
     if not about and fact.has(*DIAGNOSIS) and _could_count_days(fact) and topic_of(fact.label) is None:
-        reason = (
-            "The name speaks of a diagnosis, but its numbers could count days; so quasi, the cautious guess"
-        )
+        reason = "The name speaks of a diagnosis, but its numbers could count days; so quasi, the cautious guess"
         return Guess(role="quasi", reason=reason, undecided=True, named=True)
     return None
 
