@@ -20,8 +20,8 @@ def posed(X, *sets, weights=None):
 
 
 def gram_states(problem, rounds, r, kind="mean"):
-    sums, unit = _sums(problem, False)
-    state = _start(kind, problem, sums, unit, r, stream(0, "test"))
+    sums, unit = _sums([problem], False)
+    state = _start(kind, [problem], sums, unit, r, stream(0, "test"))
     states = [state]
     for _ in range(rounds):
         states.append(iterate(sums, states[-1]))
@@ -42,7 +42,7 @@ def test_dense_kronecker_rows_and_sums_agree(oracle, draw, n, m, p, r, rounds):
     for state in states[1:]:
         dense = oracle.kronecker_round(X1, A, problem.s, *dense)
         rows = oracle.row_round(X1, A, problem.s, *rows)
-        ours = rows_of(problem, state, A, X1) @ state.vy
+        ours = rows_of(problem, state, A, X1) @ state.Vy[:, 0]
         np.testing.assert_allclose(ours, dense[0] @ dense[2], atol=1e-9, rtol=1e-9)
         np.testing.assert_allclose(ours, rows[0] @ rows[2], atol=1e-9, rtol=1e-9)
         assert objective(sums, state) == pytest.approx(oracle.objective(X1, A, problem.s, *dense), rel=1e-8, abs=1e-9)
@@ -76,7 +76,7 @@ def test_stacked_sets_agree_with_the_dense_form(oracle, draw):
     dense = oracle.start(X1, A, problem.s, 3)
     for state in states[1:]:
         dense = oracle.kronecker_round(X1, A, problem.s, *dense)
-        np.testing.assert_allclose(rows_of(problem, state, A, X1) @ state.vy, dense[0] @ dense[2], atol=1e-8)
+        np.testing.assert_allclose(rows_of(problem, state, A, X1) @ state.Vy[:, 0], dense[0] @ dense[2], atol=1e-8)
     result = Ludia().reconstruct(X, [Aggregate(by=labels, mean=s), Aggregate(by=other, mean=t)])
     np.testing.assert_allclose(A @ result.values, np.concatenate((s, t)), atol=1e-9)
 
@@ -287,3 +287,38 @@ def _printed_start(X, A, s, r):
     left, d, right = np.linalg.svd(np.column_stack((X, np.linalg.pinv(A) @ s)), full_matrices=False)
     U, V = left[:, :r] * np.sqrt(d[:r]), right[:r].T * np.sqrt(d[:r])
     return U, A @ U, V[:-1], V[-1]
+
+
+def test_several_columns_share_their_factors(oracle, draw):
+    """Algorithm 2 with V_y of d columns in place of v_y, densely; each column centred and scaled on its own."""
+    X, y, labels, s = draw(60, 2, 6, seed=9)
+    other = np.bincount(labels, y**2 + X[:, 0]) / np.bincount(labels)
+    problems = [posed(X, (labels, means)) for means in (s, other)]
+    S = np.column_stack([problem.s for problem in problems])
+    X1, A = np.column_stack((np.ones(60), X)), oracle.averaging(labels)
+    left, d, right = np.linalg.svd(np.column_stack((X1, np.linalg.pinv(A) @ S)), full_matrices=False)
+    U, Vx, Vy = left[:, :3] * np.sqrt(d[:3]), right[:3, :3].T * np.sqrt(d[:3]), right[:3, 3:] * np.sqrt(d[:3])[:, None]
+    Pi, W = A @ U, np.linalg.inv(A @ A.T)
+    for _ in range(7):
+        U = np.linalg.solve(
+            np.kron(Vx.T @ Vx, np.eye(60)) + np.kron(np.eye(3), A.T @ A), (X1 @ Vx + A.T @ Pi).T.ravel()
+        ).reshape(3, 60).T  # fmt: skip
+        Pi = np.linalg.solve(np.eye(18) + np.kron(Vy @ Vy.T, W), (W @ S @ Vy.T + A @ U).T.ravel()).reshape(3, 6).T
+        Vx = X1.T @ U @ np.linalg.inv(U.T @ U)
+        Vy = np.linalg.solve(Pi.T @ W @ Pi, Pi.T @ W @ S)
+    columns = {"y": [Aggregate(by=labels, mean=s)], "z": [Aggregate(by=labels, mean=other)]}
+    found = Ludia(iterations=7, standardise=False, correct=False, shared=True).reconstruct_columns(X, columns)
+    for j, (name, problem) in enumerate(zip(columns, problems, strict=True)):
+        np.testing.assert_allclose(found[name].values, problem.original((U @ Vy)[:, j]), rtol=1e-7, atol=1e-8)
+    alone = Ludia(iterations=7, standardise=False, correct=False).reconstruct(X, columns["y"])
+    assert not np.allclose(alone.values, found["y"].values)
+
+
+def test_columns_of_different_groups_are_not_factorised_together(draw):
+    X, _, labels, s = draw()
+    columns = {"y": [Aggregate(by=labels, mean=s)], "z": [Aggregate(by=np.arange(len(X)) % 2, mean=[1.0, 2.0])]}
+    with pytest.raises(ParameterError, match="same groups"):
+        Ludia(shared=True).reconstruct_columns(X, columns)
+    with pytest.raises(ParameterError, match="exclude"):
+        Ludia(shared=True, printed=True).reconstruct_columns(X, columns)
+    assert EcologicalRegression().reconstruct_columns(X, columns)["z"].residual < 1e-9

@@ -57,6 +57,19 @@ def test_aggregates_match(draw, method):
     matches(result.values, other, np.bincount(other, y) / np.bincount(other))
 
 
+@each
+def test_columns_are_rebuilt_as_each_alone(draw, method):
+    X, y, labels, s = draw(90, 2, 6)
+    other = np.bincount(labels, y**2) / np.bincount(labels)
+    columns = {"y": [Aggregate(by=labels, mean=s)], "z": [Aggregate(by=labels, mean=other)]}
+    found = method.reconstruct_columns(X, columns, seed=3)
+    assert list(found) == ["y", "z"]
+    for name, aggregates in columns.items():
+        np.testing.assert_array_equal(found[name].values, method.reconstruct(X, aggregates, seed=3).values)
+    with pytest.raises(ParameterError, match="name a column"):
+        method.reconstruct_columns(X, {})
+
+
 @given(seed=st.integers(0, 1000), p=st.integers(1, 8), m=st.integers(0, 4), weighted=st.booleans(), i=st.integers(0, 3))
 def test_linear_methods_match_whatever_comes(seed, p, m, weighted, i):
     rng = np.random.default_rng(seed)

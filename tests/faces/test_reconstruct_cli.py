@@ -93,6 +93,23 @@ def test_stacked_sets_totals_weights_and_json(folder, tmp_path):
     np.testing.assert_allclose(found, pl.read_csv(folder / "county.csv").sort("county")["weighted"], rtol=1e-8)
 
 
+def test_several_columns_are_rebuilt_together(folder, tmp_path):
+    out = tmp_path / "values.csv"
+    sets = ("--aggregate", "county.csv", "--by", "county", "--aggregate", "hospital.csv", "--by", "hospital")
+    words = (*sets, "--value", "avg_charge,mid_charge", "-x", "days", "--method", "ludia", "--name", "charge,middle")
+    result = call(folder, *words, "--out", out)
+    assert result.exit_code == 0, result.output
+    assert result.output.count("values by method") == 2
+    assert result.output.count("ecological fallacy") == 1
+    written, published = pl.read_csv(out), pl.read_csv(folder / "hospital.csv").sort("hospital")
+    np.testing.assert_allclose(means(written, "hospital", "charge"), published["avg_charge"], rtol=1e-8)
+    assert written.columns[-2:] == ["charge", "middle"]
+    told = json.loads(call(folder, *words, "--json").output)
+    assert list(told["columns"]) == ["charge", "middle"]
+    assert all(len(item["methods"]) == 6 and item["can_tell"] for item in told["columns"].values())
+    assert "--name" in str(call(folder, *words[:-1], "charge").exception)
+
+
 @pytest.mark.parametrize(
     ("words", "error", "match"),
     [

@@ -3,6 +3,7 @@
 The cell dither: cells, draws, forward distribution functions, and Theorem 2 without a single mismatch.
 """
 
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -15,10 +16,13 @@ from shoal.mask.rosenblatt import (
     cell_edges,
     dimension_order,
     draw_cells,
+    draw_merged,
     forward_cells,
+    forward_merged,
     inverse,
     inverse_ranked,
     masses,
+    merged_cells,
     pick_members,
 )
 
@@ -274,3 +278,53 @@ def test_conditions_outside_the_support_have_no_distribution():
     assert u[0, 1] == 1.0  # above the only cell that the condition leaves
     wide = np.column_stack([values, [0.0, 1.0]])
     assert np.isnan(forward_cells(np.array([[0.1, 0.9, 0.1]]), wide)[0, 2])
+
+
+grouped = st.lists(st.tuples(st.integers(0, 12).map(float), st.integers(0, 2)), min_size=1, max_size=30)
+
+
+@settings(max_examples=150, deadline=None)
+@given(grouped)
+def test_merged_cells_are_runs_of_values_that_one_group_has_alone(rows):
+    column, groups = np.array([value for value, _ in rows]), np.array([group for _, group in rows])
+    owners = {value: {g for v, g in rows if v == value} for value in sorted(set(column))}
+    values, expected = list(owners), [0]
+    for before, value in itertools.pairwise(values):
+        alone = owners[before] == owners[value] and len(owners[value]) == 1
+        expected.append(expected[-1] + (not alone))
+    cells, edges = merged_cells(column, groups)
+    assert cells.tolist() == [expected[values.index(value)] for value in column]
+    assert ((edges[cells] < column) & (column <= edges[cells + 1])).all()
+
+
+@settings(max_examples=150, deadline=None)
+@given(grouped, st.data())
+def test_merged_cells_give_each_group_its_own_values_by_their_frequency(rows, data):
+    """Corollary 3, without chance: P(cell | group) times the share of u's in the cell that lead to a value."""
+    rows = sorted(rows, key=lambda row: row[1])
+    column, groups = np.array([value for value, _ in rows]), np.array([group for _, group in rows])
+    mass = np.array(data.draw(st.lists(st.integers(1, 4), min_size=len(rows), max_size=len(rows))))
+    cells, edges = merged_cells(column, groups)
+    for group in set(groups.tolist()):
+        own = groups == group
+        reached = Counter()
+        for cell in set(cells[own].tolist()):
+            points = np.linspace(edges[cell], edges[cell + 1], 1 + int(mass[cells == cell].sum()))[1:]
+            points = (points + np.concatenate([[edges[cell]], points[:-1]])) / 2
+            found = inverse(forward_merged(points, cells, edges, mass)[:, None], column[:, None], mass)[:, 0]
+            for value in found:
+                reached[value] += mass[own & (cells == cell)].sum() / len(found)
+        for value in set(column[own].tolist()) | set(reached):
+            assert_allclose(reached[value], mass[own & (column == value)].sum(), atol=1e-9)
+
+
+def test_merged_cells_are_filled_evenly():
+    """Draws fall beyond the cell of the value that was picked, and F of them is uniform."""
+    rng = np.random.default_rng(4)
+    column, offsets = np.repeat([1.0, 2.0, 3.0, 10.0], 500), np.array([0, 1500, 2000])
+    cells, edges = merged_cells(column, np.repeat([0, 1], [1500, 500]))
+    x = draw_merged(pick_members(offsets, rng), cells, edges, rng)
+    u = forward_merged(x, cells, edges)
+    assert np.abs(np.sort(u) - (np.arange(2000) + 0.5) / 2000).max() < 0.03
+    assert (x[:1500] <= 6.5).all()
+    assert (x[1500:] > 6.5).all()

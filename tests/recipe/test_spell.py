@@ -100,7 +100,7 @@ GROUPS = st.one_of(
 )
 MASKS = st.one_of(
     st.just(Centroid()),
-    st.builds(CellDither, weighted=st.booleans()),
+    st.builds(CellDither, weighted=st.booleans(), merge=st.booleans()),
     st.builds(GaussianDither, alpha=POSITIVE, exact=st.booleans(), inverse=st.sampled_from(["observed", "smooth"])),
     st.builds(MicroPerturb, noise=st.sampled_from(["published", "centred", "exact"])),
     st.builds(Flatten, columns=st.none() | st.lists(NAMES, min_size=1, max_size=3)),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         PseudoInverse,
         RidgeEcological,
         held_out_error,
+        held_out_errors,
     )
     from shoal.aggregate.king import King, MeanBounds, mean_bounds
     from shoal.aggregate.ludia import Ludia
@@ -45,6 +46,7 @@ __all__ = [
     "Reconstructor",
     "RidgeEcological",
     "held_out_error",
+    "held_out_errors",
     "learn",
     "mean_bounds",
     "noise_for_means",

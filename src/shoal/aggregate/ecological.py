@@ -41,7 +41,7 @@ groups and the second set's groups differ in nothing that moves y and X lacks: p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -62,6 +62,7 @@ __all__ = [
     "RidgeEcological",
     "group_regression",
     "held_out_error",
+    "held_out_errors",
     "random_effects",
 ]
 
@@ -326,10 +327,10 @@ class CrossedRegression(Reconstructor):
     --------
     >>> from shoal.aggregate import Aggregate, CrossedRegression
     >>> X = [[0.0], [1.0], [0.0], [1.0]]
-    >>> hospital = Aggregate(by=["a", "a", "b", "b"], mean={"a": 1.0, "b": 11.0})
-    >>> severity = Aggregate(by=["low", "high", "low", "high"], mean={"low": 5.0, "high": 7.0})
+    >>> hospital = Aggregate(by=["a", "a", "b", "b"], mean={"a": 2.0, "b": 12.0})
+    >>> severity = Aggregate(by=["low", "high", "low", "high"], mean={"low": 6.0, "high": 8.0})
     >>> CrossedRegression().reconstruct(X, [hospital, severity]).values.round(6).tolist()
-    [0.0, 2.0, 10.0, 12.0]
+    [1.0, 3.0, 11.0, 13.0]
     """
 
     correct: Annotated[bool, Help("shift groups so that all aggregates match")] = True
@@ -371,12 +372,30 @@ def held_out_error(
     This can choose between methods, as differences of a crossing set inside the first groups show the slope that is
     wanted; leaving groups of the same set out can't.
     """
-    if len(aggregates) < 2:
-        raise ParameterError("held_out_error", "aggregates must hold two sets or more", got=f"{len(aggregates)}")
-    found = method.reconstruct(X, aggregates[:-1], weights=weights, log=log, seed=seed)
-    problem = pose(covariates(X), [aggregates[-1]], weights)
-    gap = problem.centres(problem.sets[0], found.values) - problem.known
-    return float(np.sqrt(np.average(gap**2, weights=problem.mass)))
+    return held_out_errors(method, X, {"": aggregates}, weights=weights, log=log, seed=seed)[""]
+
+
+def held_out_errors(
+    method: Reconstructor,
+    X: Any,
+    columns: Mapping[str, Sequence[Aggregate]],
+    *,
+    weights: Any = None,
+    log: bool = False,
+    seed: int = 0,
+) -> dict[str, float]:
+    """`held_out_error` of several columns that are rebuilt together (`Reconstructor.reconstruct_columns`)."""
+    fewest = min(len(aggregates) for aggregates in columns.values())
+    if fewest < 2:
+        raise ParameterError("held_out_error", "aggregates must hold two sets or more", got=f"{fewest}")
+    seen = {name: aggregates[:-1] for name, aggregates in columns.items()}
+    found = method.reconstruct_columns(X, seen, weights=weights, log=log, seed=seed)
+    coded, errors = covariates(X), {}
+    for name, aggregates in columns.items():
+        problem = pose(coded, [aggregates[-1]], weights)
+        gap = problem.centres(problem.sets[0], found[name].values) - problem.known
+        errors[name] = float(np.sqrt(np.average(gap**2, weights=problem.mass)))
+    return errors
 
 
 def _minimum_norm(T: FloatArray, gap: FloatArray, mass: FloatArray, sd: FloatArray) -> tuple[FloatArray, int]:

@@ -19,6 +19,8 @@ What the paper doesn't say:
 - ``printed=True`` is Algorithm 2 letter by letter, for comparison: no intercept, X and y as given, AAᵀ in the line of
   v_y where its inverse belongs. Its objective may rise.
 - Random intercepts fitted afterwards (4.4.1) are the correction line itself.
+- y is one column in every equation, "without loss of generality". With d of them (`shared`) v_y becomes V_y, r × d,
+  beside one U, V_x and Π for all: each column is fitted with the factors that all of them shape.
 
 LUDIA's alternating minimisation in sums: iterations that don't depend on the number of rows.
 
@@ -29,19 +31,20 @@ With X (intercept included) and A multiplied by √w where there are weights, th
 and the steps are, in turn,
 
     U   :  U V_xᵀV_x + AᵀA U = X V_x + AᵀΠ,
-    Π   :  Π + W Π v_y v_yᵀ = W s v_yᵀ + A U,
-    V_x :  Xᵀ U (UᵀU)⁻¹,              v_y : (ΠᵀWΠ)⁻¹ΠᵀW s        (Algorithm 2 prints AAᵀ for W here).
+    Π   :  Π + W Π V_y V_yᵀ = W s V_yᵀ + A U,
+    V_x :  Xᵀ U (UᵀU)⁻¹,              V_y : (ΠᵀWΠ)⁻¹ΠᵀW s        (Algorithm 2 prints AAᵀ for W here).
 
 With V_xᵀV_x = Q diag(λ) Qᵀ the first splits into r systems (λ_k I + AᵀA)u = X a + Aᵀb, whose solution by Woodbury is
 
     u = X a/λ_k + Aᵀ (λ_k I + S)⁻¹ (b − A X a/λ_k),     S = AAᵀ.
 
 So U = X M + AᵀN always, and G = XᵀX, B = AX, S and s suffice. Everything is kept in the basis in which S is diagonal,
-null space left out. The second is rank one: π_g = h_g + w_g (s_g − h_gᵀv_y)/(1 + w_g|v_y|²) v_y with h = AU.
+null space left out. The second is of rank d: π_g = h_g + (s_g − h_g V_y)(I/w_g + V_yᵀV_y)⁻¹ V_yᵀ with h = AU.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -89,6 +92,9 @@ class Ludia(Reconstructor):
         Standardise the covariates first; off leaves their units to decide.
     printed
         As Algorithm 2 prints it; see the module.
+    shared
+        Columns that are rebuilt together (`reconstruct_columns`) share U and Π; off, each has factors of its own. On
+        real hospital stays sharing was no better.
     correct
         Shift every group so that its mean is the aggregate. Off where the aggregates are noisy.
 
@@ -113,37 +119,55 @@ class Ludia(Reconstructor):
     start: Annotated[Start, Help("group means, ecological regression or random")] = "mean"
     standardise: Annotated[bool, Help("standardise the covariates first")] = True
     printed: Annotated[bool, Help("exactly as published")] = False
+    shared: Annotated[bool, Help("columns rebuilt together share their factors")] = False
     correct: Annotated[bool, Help("shift groups so that the aggregates match")] = True
 
     def _fit(self, problem: Problem, rng: Generator) -> Fit:
+        return self._as_printed(problem) if self.printed else self._shared_fit([problem], rng)[0]
+
+    def _fit_columns(self, problems: Sequence[Problem], seed: int) -> list[Fit]:
+        if not self.shared or len(problems) == 1:
+            return super(Ludia, self)._fit_columns(problems, seed)
         if self.printed:
-            return self._as_printed(problem)
-        sums, unit = _sums(problem, self.standardise)
-        full = _rank(problem)
+            raise ParameterError("Ludia", "printed and shared exclude each other: what is printed has one column")
+        if any(not _same_groups(problems[0], problem) for problem in problems[1:]):
+            raise ParameterError(
+                "Ludia", "columns that share their factors must be published for the same groups",
+                hint="Rebuild the others on their own, or leave shared out.",
+            )  # fmt: skip
+        return self._shared_fit(problems, self._stream(seed))
+
+    def _shared_fit(self, problems: Sequence[Problem], rng: Generator) -> list[Fit]:
+        sums, unit = _sums(problems, self.standardise)
+        full = _rank(problems[0])
         r = min(full, self.rank or full)
-        state, trace = self._descend(sums, _start(self.start, problem, sums, unit, r, rng))
-        level, beta = _own_units(state.beta(), problem, unit, self.standardise)
-        fit = Fit(
-            level=level,
-            beta=beta,
-            nu=problem.spectrum.back(state.nu()),
-            trace=tuple(trace),
-            warnings=self._warnings(problem, r, full),
-            details={"rank": r, "iterations": len(trace) - 1},
-        )
-        return fit if not (self.intercepts or self.slopes) else self._with_effects(problem, fit)
+        state, trace = self._descend(sums, _start(self.start, problems, sums, unit, r, rng))
+        fits = []
+        for j, problem in enumerate(problems):
+            level, beta = _own_units(state.beta()[:, j], problem, unit, self.standardise)
+            fit = Fit(
+                level=level,
+                beta=beta,
+                nu=problem.spectrum.back(state.nu()[:, j]),
+                trace=tuple(trace),
+                warnings=self._warnings(problem, r, full),
+                details={"rank": r, "iterations": len(trace) - 1},
+            )
+            fits.append(self._with_effects(problem, fit) if self.intercepts or self.slopes else fit)
+        return fits
 
     def _as_printed(self, problem: Problem) -> Fit:
         """No intercept, X and y on their own scales; the result back on the problem's."""
         rotate, n, mu = problem.spectrum.rotate, float(problem.n), problem.mu
-        known = rotate(problem.original(problem.s))
+        known = rotate(problem.original(problem.s))[:, None]
         G = problem.C + n * np.outer(mu, mu)
         sums = Sums(G=G, B=rotate(problem.B + mu), sigma=problem.spectrum.sigma, s=known)
         r = max(1, min(problem.m, self.rank or problem.m))
-        start = _from_svd(sums, np.zeros(problem.m), sums.s / sums.sigma, r)
+        start = _from_svd(sums, np.zeros((problem.m, 1)), sums.s / sums.sigma[:, None], r)
         state, trace = self._descend(sums, start)
-        beta, level = state.beta() / problem.scale, float(mu @ state.beta() - problem.centre) / problem.scale
-        nu = problem.spectrum.back(state.nu()) / problem.scale
+        beta = state.beta()[:, 0] / problem.scale
+        level = float(mu @ beta) - problem.centre / problem.scale
+        nu = problem.spectrum.back(state.nu()[:, 0]) / problem.scale
         details = {"rank": r, "iterations": len(trace) - 1}
         return Fit(level=level, beta=beta, nu=nu, trace=tuple(trace), details=details)
 
@@ -174,8 +198,15 @@ class Ludia(Reconstructor):
         return random_effects(problem, fit, columns, intercepts=self.intercepts)
 
 
-def _sums(problem: Problem, standardise: bool) -> tuple[Sums, FloatArray]:
-    """The sums of [1 X], and the unit of each covariate."""
+def _same_groups(one: Problem, other: Problem) -> bool:
+    """Whether the sets of both have the same members."""
+    pairs = zip(one.sets, other.sets, strict=False)
+    return len(one.sets) == len(other.sets) and all(np.array_equal(a.labels, b.labels) for a, b in pairs)
+
+
+def _sums(problems: Sequence[Problem], standardise: bool) -> tuple[Sums, FloatArray]:
+    """The sums of [1 X], and the unit of each covariate; problems that differ in s only."""
+    problem = problems[0]
     unit = problem.sd if standardise else np.ones(problem.m)
     mu = np.zeros(problem.m) if standardise else problem.mu
     n = float(problem.n)
@@ -184,7 +215,8 @@ def _sums(problem: Problem, standardise: bool) -> tuple[Sums, FloatArray]:
     G[1:, 1:] = problem.C / unit[:, None] / unit[None, :] + n * np.outer(mu, mu)
     B = np.column_stack((np.ones(problem.p), problem.B / unit + mu))
     rotate = problem.spectrum.rotate
-    return Sums(G=G, B=rotate(B), sigma=problem.spectrum.sigma, s=rotate(problem.s)), unit
+    s = np.column_stack([each.s for each in problems])
+    return Sums(G=G, B=rotate(B), sigma=problem.spectrum.sigma, s=rotate(s)), unit
 
 
 def _rank(problem: Problem) -> int:
@@ -196,16 +228,21 @@ def _rank(problem: Problem) -> int:
     return 1 + int((values > _RANK * values[-1]).sum())
 
 
-def _start(kind: Start, problem: Problem, sums: Sums, unit: FloatArray, r: int, rng: Generator) -> State:
-    m, q = len(sums.G), len(sums.sigma)
+def _start(kind: Start, problems: Sequence[Problem], sums: Sums, unit: FloatArray, r: int, rng: Generator) -> State:
+    m, q, d = len(sums.G), len(sums.sigma), len(problems)
     if kind == "random":
         draw = rng.standard_normal
-        return State(M=np.zeros((m, r)), N=np.zeros((q, r)), Pi=draw((q, r)), Vx=draw((m, r)), vy=draw(r))
+        return State(M=np.zeros((m, r)), N=np.zeros((q, r)), Pi=draw((q, r)), Vx=draw((m, r)), Vy=draw((r, d)))
     if kind == "mean":
-        return _from_svd(sums, np.zeros(m), sums.s / sums.sigma, r)
+        return _from_svd(sums, np.zeros((m, d)), sums.s / sums.sigma[:, None], r)
+    return _from_svd(sums, np.column_stack([_regressed(problem, unit) for problem in problems]), np.zeros((q, d)), r)
+
+
+def _regressed(problem: Problem, unit: FloatArray) -> FloatArray:
+    """Intercept and slopes of ecological regression, by unit."""
     level, beta = group_regression(problem)
     shift = 0.0 if np.any(unit != 1) else float(problem.mu @ beta)
-    return _from_svd(sums, np.concatenate(([level - shift], beta * unit)), np.zeros(q), r)
+    return np.concatenate(([level - shift], beta * unit))
 
 
 def _own_units(beta: FloatArray, problem: Problem, unit: FloatArray, centred: bool) -> tuple[float, FloatArray]:
@@ -224,7 +261,7 @@ def _column(problem: Problem, name: Any) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sums:
-    """G = XᵀX, B = EᵀAX, σ and ŝ = Eᵀs, with S = E diag(σ) Eᵀ."""
+    """G = XᵀX, B = EᵀAX, σ and ŝ = Eᵀs (one column for each that is masked), with S = E diag(σ) Eᵀ."""
 
     G: FloatArray
     B: FloatArray
@@ -240,37 +277,35 @@ class State:
     N: FloatArray
     Pi: FloatArray
     Vx: FloatArray
-    vy: FloatArray
+    Vy: FloatArray
 
     def aggregated(self, sums: Sums) -> FloatArray:
         """Eᵀ A U."""
         return sums.B @ self.M + sums.sigma[:, None] * self.N
 
     def beta(self) -> FloatArray:
-        """U v_y = X β + AᵀE ν: this is β."""
-        return self.M @ self.vy
+        """U V_y = X β + AᵀE ν: this is β."""
+        return self.M @ self.Vy
 
     def nu(self) -> FloatArray:
-        """U v_y = X β + AᵀE ν: this is ν."""
-        return self.N @ self.vy
+        """U V_y = X β + AᵀE ν: this is ν."""
+        return self.N @ self.Vy
 
 
 def _from_svd(sums: Sums, beta: FloatArray, nu: FloatArray, r: int) -> State:
-    """The start: the rank-r SVD of [X ȳ] with ȳ = X β + AᵀE ν, halves of the singular values on either side."""
-    y = sums.G @ beta + sums.B.T @ nu
-    square = beta @ y + nu @ (sums.B @ beta + sums.sigma * nu)
-    gram = np.block([[sums.G, y[:, None]], [y[None, :], np.array([[square]])]])
-    values, vectors = np.linalg.eigh(gram)
+    """The start: the rank-r SVD of [X Ȳ] with Ȳ = X β + AᵀE ν, halves of the singular values on either side."""
+    m, y = len(sums.G), sums.G @ beta + sums.B.T @ nu
+    square = beta.T @ y + nu.T @ (sums.B @ beta + sums.sigma[:, None] * nu)
+    values, vectors = np.linalg.eigh(np.block([[sums.G, y], [y.T, square]]))
     root = np.sqrt(np.sqrt(np.maximum(values[::-1][:r], np.finfo(float).tiny)))  # γ^½; the values are γ²
     V = vectors[:, ::-1][:, :r]
-    last = V[-1] / root
-    M = V[:-1] / root + np.outer(beta, last)
-    state = State(M=M, N=np.outer(nu, last), Pi=np.empty(0), Vx=V[:-1] * root, vy=V[-1] * root)
+    last = V[m:] / root
+    state = State(M=V[:m] / root + beta @ last, N=nu @ last, Pi=np.empty(0), Vx=V[:m] * root, Vy=(V[m:] * root).T)
     return replace(state, Pi=state.aggregated(sums))
 
 
 def iterate(sums: Sums, state: State, printed: bool = False) -> State:
-    """One round: U, Π, V_x, v_y; the last as Algorithm 2 prints it, with AAᵀ for its inverse, if asked for."""
+    """One round: U, Π, V_x, V_y; the last as Algorithm 2 prints it, with AAᵀ for its inverse, if asked for."""
     return _vy_step(sums, _vx_step(sums, _pi_step(sums, _u_step(sums, state))), printed)
 
 
@@ -279,7 +314,7 @@ def objective(sums: Sums, state: State) -> float:
     P = np.eye(len(sums.G)) - state.M @ state.Vx.T
     R = state.N @ state.Vx.T
     first = np.sum(P * (sums.G @ P)) - 2 * np.sum(R * (sums.B @ P)) + np.sum(sums.sigma[:, None] * R**2)
-    second = np.sum((sums.s - state.Pi @ state.vy) ** 2 / sums.sigma)
+    second = np.sum((sums.s - state.Pi @ state.Vy) ** 2 / sums.sigma[:, None])
     third = np.sum((state.aggregated(sums) - state.Pi) ** 2)
     return float(max(first, 0.0) + second + third)
 
@@ -296,8 +331,9 @@ def _u_step(sums: Sums, state: State) -> State:
 
 def _pi_step(sums: Sums, state: State) -> State:
     h = state.aggregated(sums)
-    pull = (sums.s - h @ state.vy) / (sums.sigma + state.vy @ state.vy)  # w/(1 + w|v|²) with w = 1/σ
-    return replace(state, Pi=h + np.outer(pull, state.vy))
+    length, Q = np.linalg.eigh(state.Vy.T @ state.Vy)
+    pull = ((sums.s - h @ state.Vy) @ Q / (sums.sigma[:, None] + np.maximum(length, 0.0))) @ Q.T  # w = 1/σ
+    return replace(state, Pi=h + pull @ state.Vy.T)
 
 
 def _vx_step(sums: Sums, state: State) -> State:
@@ -309,9 +345,9 @@ def _vx_step(sums: Sums, state: State) -> State:
 
 
 def _vy_step(sums: Sums, state: State, printed: bool) -> State:
-    root = np.sqrt(sums.sigma) if printed else 1 / np.sqrt(sums.sigma)
-    vy: FloatArray = np.linalg.lstsq(root[:, None] * state.Pi, root * sums.s, rcond=None)[0].astype(np.float64)
-    return replace(state, vy=vy)
+    root = np.sqrt(sums.sigma)[:, None] if printed else 1 / np.sqrt(sums.sigma)[:, None]
+    Vy: FloatArray = np.linalg.lstsq(root * state.Pi, root * sums.s, rcond=None)[0].astype(np.float64)
+    return replace(state, Vy=Vy)
 
 
 def _solve(gram: FloatArray, right: FloatArray) -> FloatArray:

@@ -158,18 +158,54 @@ class Reconstructor(ABC):
         A missing number in X, a label without an aggregate, an aggregate without rows and counts that disagree with the
         labels are errors. Cost: one pass over X, linear in its rows.
         """
+        return self.reconstruct_columns(X, {"": aggregates}, weights=weights, log=log, seed=seed)[""]
+
+    def reconstruct_columns(
+        self,
+        X: Any,
+        columns: Mapping[str, Sequence[Aggregate]],
+        *,
+        weights: Any = None,
+        log: bool = False,
+        seed: int = 0,
+    ) -> dict[str, Reconstruction]:
+        """Rebuild several variables of the same persons, by name, each from its own aggregates.
+
+        Each is what `reconstruct` gives on its own, except with ``Ludia(shared=True)``, which fits one factorisation to
+        all of them.
+
+        Examples
+        --------
+        >>> from shoal.aggregate import Aggregate, Ludia
+        >>> X, by = [[0.0], [1.0], [2.0], [4.0]], [0, 0, 1, 1]
+        >>> columns = {"cost": [Aggregate(by=by, mean=[1.5, 4.0])], "days": [Aggregate(by=by, mean=[3.0, 5.0])]}
+        >>> {name: found.values.round(1).tolist() for name, found in Ludia().reconstruct_columns(X, columns).items()}
+        {'cost': [1.0, 2.0, 3.0, 5.0], 'days': [2.6, 3.4, 4.2, 5.8]}
+        """
         check(self)
         if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
             raise ParameterError(type(self).__name__, "seed must be a whole number, at least 0", got=repr(seed)[:40])
+        if not columns:
+            raise ParameterError(type(self).__name__, "columns must name a column with its aggregates")
         coded = covariates(X)
-        problem = pose(coded, aggregates, weights, log=log)
-        fit = self._fit(problem, stream(seed, "aggregate", type(self).__name__))
-        return self._result(problem, fit, coded.coding.constant)
+        problems = {name: pose(coded, aggregates, weights, log=log) for name, aggregates in columns.items()}
+        fits = self._fit_columns(list(problems.values()), seed)
+        return {
+            name: self._result(problem, fit, coded.coding.constant)
+            for (name, problem), fit in zip(problems.items(), fits, strict=True)
+        }
 
     def fit(self, problem: Problem, seed: int = 0) -> FloatArray:
         """The values for a problem that was posed already; for comparisons of many methods on one problem."""
         check(self)
-        return _values(problem, self._fit(problem, stream(seed, "aggregate", type(self).__name__)), self._corrects)[0]
+        return _values(problem, self._fit(problem, self._stream(seed)), self._corrects)[0]
+
+    def _stream(self, seed: int) -> Generator:
+        return stream(seed, "aggregate", type(self).__name__)
+
+    def _fit_columns(self, problems: Sequence[Problem], seed: int) -> list[Fit]:
+        """The fits of several columns: one by one, unless a method shares something between them."""
+        return [self._fit(problem, self._stream(seed)) for problem in problems]
 
     @property
     def _corrects(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +22,7 @@ from shoal.aggregate import (
     Reconstruction,
     Reconstructor,
     RidgeEcological,
-    held_out_error,
+    held_out_errors,
 )
 from shoal.aggregate.cudia import affordable
 from shoal.cli.console import out as screen
@@ -43,6 +44,8 @@ shoal reconstruct patients.csv --aggregate county.csv --by county --aggregate zi
 shoal reconstruct patients.csv --aggregate county.csv --by county --value sum --total --method ludia:iterations=20
 
 shoal reconstruct patients.csv --aggregate county.csv --by county --value median_charge --median -x days -o values.csv
+
+shoal reconstruct patients.csv --aggregate county.csv --by county --value avg_charge,avg_cost -x days -o values.csv
 """
 
 _ONE_SET = (
@@ -71,7 +74,12 @@ def reconstruct(
         list[str], typer.Option("--by", help="Column that names the group, in both files; one per --aggregate.")
     ],
     value: Annotated[
-        list[str], typer.Option("--value", help="Column with the group's mean; once, or one per --aggregate.")
+        list[str],
+        typer.Option(
+            "--value",
+            help="Column with the group's mean; once, or one per --aggregate. "
+            "Several, with commas, are rebuilt in one run.",
+        ),
     ],
     method: Annotated[
         str | None,
@@ -101,7 +109,8 @@ def reconstruct(
         Path | None, typer.Option("--out", "-o", help="Output file: the individual file with the values added.")
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", help="Name of the added column. [default: the first --value]")
+        str | None,
+        typer.Option("--name", help="Name of the added column, or names with commas. [default: the first --value]"),
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed, to make the run reproducible.", min=0)] = 0,
     overwrite: Overwrite = False,
@@ -119,27 +128,48 @@ def reconstruct(
     with steps(7 + (len(aggregate) > 1)) as step:
         step("reading")
         table = read_table(individual)
-        column = name or value[0]
-        if column in table.columns:
-            raise InputError(str(individual), f"already has a column '{column}'", hint="Choose another --name.")
-        sets = _aggregates(table, aggregate, by, value, {"count": count, "total": total, "median": median})
+        columns = _columns(table, aggregate, by, value, name, {"count": count, "total": total, "median": median})
+        if taken := [column for column in columns if column in table.columns]:
+            raise InputError(str(individual), f"already has a column '{taken[0]}'", hint="Choose another --name.")
         X = table.select(_covariates(table.columns, covariate, by, weight))
         weights = None if weight is None else _column(table, weight).to_numpy()
-        found = {}
-        unseen = {}
-        for key, other in {**_side_by_side(len(table), len(sets)), type(chosen).__name__: chosen}.items():
-            step(f"fitting {key}")
-            found[key] = other.reconstruct(X, sets, weights=weights, log=log, seed=seed)
-            if len(sets) - 1 >= (2 if key == "CrossedRegression" else 1):
-                unseen[key] = held_out_error(other, X, sets, weights=weights, log=log, seed=seed)
-        ours = found[type(chosen).__name__]
+        methods = {**_side_by_side(len(table), len(aggregate)), type(chosen).__name__: chosen}
+        found, unseen = _fitted(methods, X, columns, step, {"weights": weights, "log": log, "seed": seed})
+        ours = {column: by_method[type(chosen).__name__] for column, by_method in found.items()}
         if out is not None:
             step("writing")
-            _write(out, table, column, ours)
-    answer(**_words(found, ours, unseen), out=out)
-    _tell(found, ours, unseen, out)
+            _write(out, table, ours)
+    words = {column: _words(found[column], ours[column], unseen[column]) for column in columns}
+    answer(**(words[next(iter(words))] if len(words) == 1 else {"columns": words}), out=out)
+    for column in columns:
+        _tell(column if len(columns) > 1 else None, found[column], ours[column], unseen[column], out)
+    _warn(found, any(unseen.values()))
     if median:
-        screen.print(_MEDIANS.format("are" if ours.residual < _MATCHED else "are not all"), markup=False)
+        matched = all(item.residual < _MATCHED for item in ours.values())
+        screen.print(_MEDIANS.format("are" if matched else "are not all"), markup=False)
+    if out is not None:
+        screen.print(f"Values: {out}", markup=False)
+
+
+def _fitted(
+    methods: dict[str, Reconstructor],
+    X: Any,
+    columns: dict[str, list[Aggregate]],
+    step: Callable[[str], None],
+    how: dict[str, Any],
+) -> tuple[dict[str, dict[str, Reconstruction]], dict[str, dict[str, float]]]:
+    """For every column what each method makes of it, and its error on the last set where it can do without that set."""
+    found: dict[str, dict[str, Reconstruction]] = {column: {} for column in columns}
+    unseen: dict[str, dict[str, float]] = {column: {} for column in columns}
+    n_others = len(next(iter(columns.values()))) - 1
+    for key, method in methods.items():
+        step(f"fitting {key}")
+        for column, item in method.reconstruct_columns(X, columns, **how).items():
+            found[column][key] = item
+        if n_others >= (2 if key == "CrossedRegression" else 1):
+            for column, error in held_out_errors(method, X, columns, **how).items():
+                unseen[column][key] = error
+    return found, unseen
 
 
 def _method(words: str) -> Reconstructor:
@@ -165,18 +195,31 @@ def _side_by_side(n: int, n_sets: int) -> dict[str, Reconstructor]:
     return {type(method).__name__: method for method in (*all_five, *crossed)}
 
 
-def _aggregates(
-    table: Any, files: list[Path], by: list[str], value: list[str], what: dict[str, Any]
-) -> list[Aggregate]:
+def _columns(
+    table: Any, files: list[Path], by: list[str], value: list[str], name: str | None, what: dict[str, Any]
+) -> dict[str, list[Aggregate]]:
+    """The aggregates of every column that is to be rebuilt, by its name."""
     if len(by) != len(files):
         raise ParameterError("--by", "must be given once per --aggregate", got=f"{len(by)} for {len(files)}")
     if len(value) not in (1, len(files)):
         raise ParameterError("--value", "must be given once, or once per --aggregate", got=f"{len(value)}")
-    values = value * len(files) if len(value) == 1 else value
-    return [
-        Aggregate.joined(table, read_table(file), by=group, value=mean, **what)
-        for file, group, mean in zip(files, by, values, strict=True)
-    ]
+    published = [read_table(file) for file in files]
+    values = [_listed(words, set_.columns) for words, set_ in zip(value * len(files), published, strict=False)]
+    names = values[0] if name is None else name.split(",") if len(values[0]) > 1 else [name]
+    if len({len(listed) for listed in values}) > 1:
+        raise ParameterError("--value", "must list as many columns for every --aggregate")
+    if len(names) != len(values[0]) or len(set(names)) != len(names):
+        raise ParameterError("--name", "must give each column of --value a name of its own", got=f"{len(names)}")
+    found: dict[str, list[Aggregate]] = {column: [] for column in names}
+    for set_, group, listed in zip(published, by, values, strict=True):
+        for column, mean in zip(names, listed, strict=True):
+            found[column].append(Aggregate.joined(table, set_, by=group, value=mean, **what))
+    return found
+
+
+def _listed(words: str, columns: list[str]) -> list[str]:
+    """A column, or several with commas between them."""
+    return [words] if words in columns else words.split(",")
 
 
 def _covariates(columns: list[str], given: list[str] | None, by: list[str], weight: str | None) -> list[str]:
@@ -195,9 +238,8 @@ def _column(table: Any, name: str) -> Any:
     return table[name]
 
 
-def _write(out: Path, table: Any, column: str, found: Reconstruction) -> None:
-
-    write_table(table.with_columns(pl.Series(column, found.values)), out)
+def _write(out: Path, table: Any, found: dict[str, Reconstruction]) -> None:
+    write_table(table.with_columns(*(pl.Series(column, item.values) for column, item in found.items())), out)
 
 
 def _words(found: dict[str, Reconstruction], ours: Reconstruction, unseen: dict[str, float]) -> dict[str, Any]:
@@ -205,8 +247,13 @@ def _words(found: dict[str, Reconstruction], ours: Reconstruction, unseen: dict[
     return {"written": ours.method, "methods": methods, "can_tell": bool(unseen)}
 
 
-def _tell(found: dict[str, Reconstruction], ours: Reconstruction, unseen: dict[str, float], out: Path | None) -> None:
-
+def _tell(
+    column: str | None,
+    found: dict[str, Reconstruction],
+    ours: Reconstruction,
+    unseen: dict[str, float],
+    out: Path | None,
+) -> None:
     rows = [
         [
             f"{name} (written)" if item is ours and out is not None else name,
@@ -220,10 +267,14 @@ def _tell(found: dict[str, Reconstruction], ours: Reconstruction, unseen: dict[s
     ]
     head = ["", "mean", "spread", "range", f"mean distance from {ours.method}"]
     head += ["error on the last set, unseen"] if unseen else []
-    print_table(f"{len(ours.values):,} values by method", head, rows)
-    for warning in dict.fromkeys(text for item in found.values() for text in item.warnings):
+    title = f"{len(ours.values):,} values by method"
+    print_table(title if column is None else f"{column}: {title}", head, rows)
+
+
+def _warn(found: dict[str, dict[str, Reconstruction]], can_tell: bool) -> None:
+    """What all columns have in common, once."""
+    warnings = (text for by_method in found.values() for item in by_method.values() for text in item.warnings)
+    for warning in dict.fromkeys(warnings):
         screen.print(f"- {warning}", markup=False)
-    screen.print(_SEVERAL if unseen else _ONE_SET, markup=False)
+    screen.print(_SEVERAL if can_tell else _ONE_SET, markup=False)
     screen.print(CAUTION, markup=False)
-    if out is not None:
-        screen.print(f"Values: {out}", markup=False)

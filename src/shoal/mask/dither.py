@@ -78,6 +78,9 @@ class CellDither(BlindMask):
     ----------
     weighted
         Draw by survey weight, so that the *weighted* distribution is kept.
+    merge
+        Merge neighbouring cells that belong in full to one group (Corollary 3); for one quasi-identifier. The
+        distribution of what is released is the same.
 
     Notes
     -----
@@ -107,6 +110,7 @@ class CellDither(BlindMask):
     rank = 3
 
     weighted: Annotated[bool, Help("draw by survey weight")] = False
+    merge: Annotated[bool, Help("merge neighbouring cells of one group; for one quasi-identifier")] = False
 
     def draw(self, sets: ValueSets, rng: Generator) -> FloatArray:
         """Draw a cell of the group, a point in it, and transform."""
@@ -115,8 +119,25 @@ class CellDither(BlindMask):
         order = _order(sets)
         target = np.ascontiguousarray(sets.values[:, order])
         mass = _mass(self, sets) if self.weighted else None
-        x = draw_cells(target[pick_members(sets.offsets, rng, mass)], target, rng)
+        members = pick_members(sets.offsets, rng, mass)
+        if self.merge:
+            return self._in_merged_cells(sets, target, members, mass, rng)
+        x = draw_cells(target[members], target, rng)
         return _reordered(inverse(forward_cells(x, target, mass), target, mass), order)
+
+    def _in_merged_cells(
+        self, sets: ValueSets, target: FloatArray, members: IntArray, mass: IntArray | None, rng: Generator
+    ) -> FloatArray:
+        from shoal.mask.rosenblatt import draw_merged, forward_merged, inverse, merged_cells
+
+        if target.shape[1] != 1:
+            raise ParameterError(
+                "CellDither", "merge=True is for one quasi-identifier", got=str(target.shape[1]),
+                hint="Leave it out: what is released has the same distribution.",
+            )  # fmt: skip
+        cells, edges = merged_cells(target[:, 0], sets.groups)
+        u = forward_merged(draw_merged(members, cells, edges, rng), cells, edges, mass)
+        return inverse(u[:, None], target, mass)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,10 @@ the whole procedure is resampling with replacement. That holds here bit by bit, 
   draw is found in is the one it was drawn in, whatever the rounding;
 * u is kept inside (F before, F after], both computed from the same integers by the same division as in the lookup;
 * masses are integers below 2^50, for which different ratios are different doubles, so that interval is never empty.
+
+Corollary 3: in one dimension, neighbouring cells whose records all belong to one and the same group may be merged
+(`merged_cells`). A draw then falls anywhere in the merged cell, and the lookup picks one of its values by mass: another
+value than the one that was picked first, with the same probabilities.
 """
 
 from __future__ import annotations
@@ -44,10 +48,13 @@ __all__ = [
     "cell_edges",
     "dimension_order",
     "draw_cells",
+    "draw_merged",
     "forward_cells",
+    "forward_merged",
     "inverse",
     "inverse_ranked",
     "masses",
+    "merged_cells",
     "pick_members",
 ]
 
@@ -269,11 +276,67 @@ def draw_cells(members: FloatArray, values: FloatArray, rng: Generator) -> Float
     x = np.empty_like(members)
     for j, column in enumerate(values.T):
         distinct, edges = cell_edges(column)
-        cell = np.searchsorted(distinct, members[:, j])
-        lower, upper = edges[cell], edges[cell + 1]
-        fall = lower + rng.random(len(members)) * (upper - lower)
-        x[:, j] = np.minimum(np.maximum(fall, np.nextafter(lower, np.inf)), upper)
+        x[:, j] = _fallen(np.searchsorted(distinct, members[:, j]), edges, rng)
     return x
+
+
+def _fallen(cell: IntArray, edges: FloatArray, rng: Generator) -> FloatArray:
+    """A uniform draw in each (lower edge, upper edge]."""
+    lower, upper = edges[cell], edges[cell + 1]
+    fall = lower + rng.random(len(cell)) * (upper - lower)
+    return np.asarray(np.minimum(np.maximum(fall, np.nextafter(lower, np.inf)), upper))
+
+
+def merged_cells(column: FloatArray, groups: IntArray) -> tuple[IntArray, FloatArray]:
+    """Merge neighbouring cells whose records all belong to one group (Corollary 3).
+
+    Returns
+    -------
+    tuple
+        The merged cell of each row, and the edges of merged cells, one more than cells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shoal.mask.rosenblatt import merged_cells
+    >>> cells, edges = merged_cells(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0, 0, 0, 1]))
+    >>> cells.tolist(), edges.tolist()
+    ([0, 0, 0, 1], [0.5, 3.5, 4.5])
+    """
+    distinct, edges = cell_edges(column)
+    cell = np.searchsorted(distinct, column)
+    least, most = np.full(len(distinct), np.iinfo(np.int64).max), np.full(len(distinct), -1)
+    np.minimum.at(least, cell, groups)
+    np.maximum.at(most, cell, groups)
+    alone = least == most
+    first = np.concatenate([[True], ~(alone[1:] & alone[:-1] & (least[1:] == least[:-1]))])
+    return (np.cumsum(first) - 1)[cell], np.concatenate([edges[:-1][first], edges[-1:]])
+
+
+def draw_merged(members: IntArray, cells: IntArray, edges: FloatArray, rng: Generator) -> FloatArray:
+    """Draw uniformly within the merged cell of each of the rows `members` (`pick_members`)."""
+    return _fallen(cells[members], edges, rng)
+
+
+def forward_merged(x: FloatArray, cells: IntArray, edges: FloatArray, mass: IntArray | None = None) -> FloatArray:
+    """Return F(x) under the mixture of uniform merged cells over all groups, in (0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shoal.mask.rosenblatt import forward_merged
+    >>> forward_merged(np.array([2.0, 4.5]), np.array([0, 0, 0, 1]), np.array([0.5, 3.5, 4.5])).tolist()
+    [0.375, 1.0]
+    """
+    mass = np.ones(len(cells), dtype=np.int64) if mass is None else mass
+    held = np.zeros(len(edges) - 1, dtype=np.int64)
+    np.add.at(held, cells, mass)
+    steps = np.concatenate([[0], np.cumsum(held)])
+    at = np.clip(np.searchsorted(edges, x, side="left") - 1, 0, len(held) - 1)
+    before, after = steps[at] / steps[-1], steps[at + 1] / steps[-1]
+    share = (x - edges[at]) / (edges[at + 1] - edges[at])
+    inside = np.maximum(before + share * (after - before), np.nextafter(before, 2.0))
+    return np.asarray(np.minimum(inside, after))
 
 
 def forward_cells(x: FloatArray, values: FloatArray, mass: IntArray | None = None) -> FloatArray:
