@@ -3,13 +3,15 @@
     pip install "mbi>=2.0.0"
     python benchmarks/quality/synth_grid.py table.csv another.csv.gz [--records 500 --records 4000] [--epsilon 1]
         [--runs 3] [--columns 14] [--without aim] [--pure] [--wide] [--limit 600] [--out runs.jsonl]
+    python benchmarks/quality/synth_grid.py table.csv --pure --without graph --without aim --without mst
     python benchmarks/quality/synth_grid.py --print runs.jsonl
 
 Mean total variation over all pairs of columns, and over a sample of 60 triples, of as many rows as records; δ = 1e-9.
 Tables are coded by synth_tables.py; --wide adds a simulated one of 50 columns. MST and AIM are written from their
 descriptions (synth_peers.py, synth_aim.py); MST is fitted here by the same mirror descent as AIM, as mbi compiles for a
 minute otherwise. Every run is a line of the file --out, so that a grid can be stopped and taken up again; a run that
-passes --limit CPU seconds is stopped and counted as not finished. --print makes of them the table of the docs.
+passes --limit CPU seconds is stopped and counted as not finished. --print makes of them the tables of the docs; that of
+pure ε has the default design beside "pairs", as neither peer has a pure form.
 Intervals are those of Student's t at 95 % for the difference of the means of PeGS and of the better peer (Welch).
 """
 
@@ -142,29 +144,13 @@ def _lines(path):
 
 
 def print_grid(path):
-    """The table of the docs, and in how many cells PeGS is lowest, by pairs and by triples."""
+    """The tables of the docs."""
     cells = defaultdict(lambda: defaultdict(list))
     lines = _lines(path)
     for line in (line for line in lines if "stopped" not in line):
         cells[line["table"], line["n"], line["M"], line["epsilon"]][line["method"]].append(line)
-    verdicts = {"pairs": [], "triples": []}
-    rows = defaultdict(dict)
-    for (name, n, M, epsilon), by in cells.items():
-        if "graph" not in by or not any(p in by for p in PEERS):
-            continue
-        for what, found in verdicts.items():
-            gap, half = difference(by, what)
-            found.append((f"{name} {n:,}, ε = {epsilon:g}", gap, half))
-        rows[name, n, M][epsilon] = _words(by, *verdicts["pairs"][-1][1:])
-    epsilons = sorted({cell[3] for cell in cells})
-    print("| table | " + " | ".join(f"ε = {e:g}" for e in epsilons) + " |\n|" + " --- |" * (len(epsilons) + 1))
-    for (name, n, M), row in sorted(rows.items()):
-        print(f"| {name}, {n:,} × {M} | " + " | ".join(row.get(e, "") for e in epsilons) + " |")
-    for what, found in verdicts.items():
-        behind = [f"{cell} by {gap:.4f} ± {half:.4f}" for cell, gap, half in found if gap > 0]
-        clear = sum(gap > half for _, gap, half in found)
-        print(f"{what}: lowest in {len(found) - len(behind)} of {len(found)}; behind: {'; '.join(behind) or 'none'}")
-        print(f"  clearly behind {clear}, clearly ahead {sum(-gap > half for _, gap, half in found)}")
+    for ours, peers in (("graph", PEERS), ("graph, pure", ("pairs, pure",))):
+        print_table({cell: by for cell, by in cells.items() if ours in by and any(p in by for p in peers)}, ours, peers)
     for line in (line for line in lines if "stopped" in line):
         where = f"{line['table']} {line['n']:,} × {line['M']}, ε = {line['epsilon']:g}, run {line['seed']}"
         print(f"{line['method']} not finished within {line['stopped']:g} CPU s: {where}")
@@ -174,11 +160,33 @@ def print_grid(path):
             print(f"{method}: CPU s a run: median {np.median(cpu):.1f}, most {max(cpu):.1f}, {len(cpu)} runs")
 
 
-def difference(by, what):
-    """Mean of PeGS less that of the better peer, and half the width of its interval."""
-    ours = [line[what] for line in by["graph"]]
-    theirs = min(([line[what] for line in by[p]] for p in PEERS if p in by), key=np.mean)
-    return np.mean(ours) - np.mean(theirs), _welch(ours, theirs)
+def print_table(cells, ours, peers):
+    """One method beside its peers, and in how many cells it is lowest, by pairs and by triples."""
+    verdicts = {"pairs": [], "triples": []}
+    rows = defaultdict(dict)
+    for (name, n, M, epsilon), by in cells.items():
+        for what, found in verdicts.items():
+            gap, half = difference(by, what, ours, peers)
+            found.append((f"{name} {n:,}, ε = {epsilon:g}", gap, half))
+        rows[name, n, M][epsilon] = _words(by, ours, peers, *verdicts["pairs"][-1][1:])
+    if not rows:
+        return
+    epsilons = sorted({cell[3] for cell in cells})
+    print("| table | " + " | ".join(f"ε = {e:g}" for e in epsilons) + " |\n|" + " --- |" * (len(epsilons) + 1))
+    for (name, n, M), row in sorted(rows.items()):
+        print(f"| {name}, {n:,} × {M} | " + " | ".join(row.get(e, "") for e in epsilons) + " |")
+    for what, found in verdicts.items():
+        behind = [f"{cell} by {gap:.4f} ± {half:.4f}" for cell, gap, half in found if gap > 0]
+        clear = sum(gap > half for _, gap, half in found)
+        print(f"{what}: lowest in {len(found) - len(behind)} of {len(found)}; behind: {'; '.join(behind) or 'none'}")
+        print(f"  clearly behind {clear}, clearly ahead {sum(-gap > half for _, gap, half in found)}")
+
+
+def difference(by, what, ours, peers):
+    """Mean of `ours` less that of the better peer, and half the width of its interval."""
+    found = [line[what] for line in by[ours]]
+    theirs = min(([line[what] for line in by[p]] for p in peers if p in by), key=np.mean)
+    return np.mean(found) - np.mean(theirs), _welch(found, theirs)
 
 
 def _welch(a, b):
@@ -191,11 +199,11 @@ def _welch(a, b):
     return float(t.ppf(0.975, df) * math.sqrt(va + vb))
 
 
-def _words(by, gap, half):
-    ours = f"{np.mean([line['pairs'] for line in by['graph']]):.3f}"
-    peers = ", ".join(f"{np.mean([line['pairs'] for line in by[p]]):.3f}" if p in by else "–" for p in PEERS)
+def _words(by, ours, peers, gap, half):
+    mean = f"{np.mean([line['pairs'] for line in by[ours]]):.3f}"
+    others = ", ".join(f"{np.mean([line['pairs'] for line in by[p]]):.3f}" if p in by else "–" for p in peers)
     beside = f"{gap:+.3f}".replace("-", "−") + (", one run" if math.isnan(half) else f" ± {half:.3f}")
-    return f"{f'**{ours}**' if gap <= 0 else ours} ({peers}; {beside})"
+    return f"{f'**{mean}**' if gap <= 0 else mean} ({others}; {beside})"
 
 
 def main():

@@ -232,6 +232,10 @@ def test_a_plan_by_hand():
     assert planned(0.02, 11, "pure").at_once
     assert planned(0.0, 2, "pure").picks == 1
     assert sum(prices([4, 9, 16], 3, budget)) == 1
+    for definition in ("pure", "zcdp"):
+        assert (planned(2.9, 11, definition).alone, planned(3.1, 11, definition).alone) == (False, True)
+        assert (planned(3.1, 11, definition).one_way, planned(3.1, 11, definition).picks) == (1, 0)
+        assert planned(3.1, 11, definition, asked=True).picks > 0
 
 
 class Watch(Purse):
@@ -304,6 +308,19 @@ class Plain(Purse):
     def choice(self, what, scores, sensitivity, price):
         self._pay(price)
         return int(np.argmax(scores))
+
+
+@pytest.mark.parametrize("delta", [None, 1e-9])
+def test_where_a_pair_would_be_noise_one_way_tables_get_everything(delta):
+    rows = tied(300)
+    for parents, n_pairs in ((None, 0), (1, 3), ({"b": ["a"]}, 1)):
+        pegs = PeGS(epsilon=0.02, delta=delta, parents=parents, missing="refuse")
+        encoded = encode_table(frame(rows), SCHEMA, bins=2, missing="refuse", public=True, owner="test")
+        purse = Plain(left=total_budget(0.02, delta))
+        found, _ = measure_graph(pegs, encoded, Parents.of(pegs, encoded.domain), purse)
+        assert found.blur > 3
+        assert purse.left.empty
+        assert (len(found.seen.pairs) > 0) == (n_pairs > 0)
 
 
 def test_a_full_tree_leaves_picks_to_pairs_outside_of_it(monkeypatch):

@@ -1,6 +1,7 @@
 """Everything that the graphical design looks at, in five steps from one purse; see `junction` for the shares.
 
-1. A twentieth of the budget buys one-way tables; from the noisy number of records follows the plan.
+1. A twentieth of the budget buys one-way tables; from the noisy number of records follows the plan. Where all pairs
+   would have noise of more than 3, all the rest buys one-way tables again, unless the caller asks for pairs.
 2. More one-way tables; the model is fitted to them.
 3. K times a pair is chosen by the exponential mechanism (a tenth of the budget) and measured at once. The score of a
    pair, with e what the model expects of it and p its price,
@@ -10,8 +11,8 @@
    is the error that measuring would take away, less what noise brings: in a cell no more than it is expected to hold,
    as nothing in the model is negative. So a pair of many cells of which few are in use can be chosen. Only pairs that
    can be paid and keep the junction tree small are candidates. The model is fitted anew after every four. When three
-   in a row say no more than noise, no more are chosen; where all pairs would have noise of more than 3, one is enough.
-   If the tree is full before K, and step 4 doesn't measure all pairs, the other picks go to pairs outside the tree.
+   in a row say no more than noise, no more are chosen. If the tree is full before K, and step 4 doesn't measure all
+   pairs, the other picks go to pairs outside the tree.
 4. What was kept back: with δ one number is asked first, how far all other pairs are from the model; if that is
    much less than the noise they would have, nothing more is looked at. Else all pairs are measured, with half of the
    money by their cells, and the other half goes where most is open. What is left buys one-way tables and pairs that
@@ -55,7 +56,6 @@ _STEPS = 60  # of mirror descent between picks
 _ASK = Fraction(1, 50)  # of the money kept back: the question whether to spend it on all pairs
 _WORTH = 0.3
 _DULL = 3  # picks in a row that say no more than noise: no further pair is chosen
-_HOPELESS = 3.0  # noise of all pairs, as total variation, from which one such pick is enough
 _CLEAR = 3.0  # log likelihood that a deviation must gain over "all is noise"
 _SEEN = 3.0  # standard deviations: a missing cell below is taken for noise
 _FAR = 1e15
@@ -75,13 +75,13 @@ class Found:
 def measure_graph(pegs: PeGS, encoded: Tabulated, parents: Parents, purse: Purse) -> tuple[Found, bool]:
     """Measure and fit; the second value says whether the choice of pairs cost the claim its proof."""
     look = _Look(encoded, purse)
-    plan = look.begin()
     named = _named(parents, encoded)
+    plan = look.begin(asked=named is not None or parents.how_many is not None)
     if named is not None:
         look.measure_all(named, purse.left * Fraction(4, 5))
     elif plan.at_once and parents.how_many is None and look.affords_all:
         look.measure_all(look.pairs, purse.left)
-    elif look.pairs:
+    elif look.pairs and not plan.alone:
         picks = (
             plan.picks if parents.how_many is None else min(len(look.pairs), parents.how_many * (len(look.sizes) - 1))
         )
@@ -137,12 +137,12 @@ class _Look:
         """Whether all pairs together have few enough cells to be measured."""
         return sum(self._cells(pair) for pair in self.pairs) <= MOST_CELLS
 
-    def begin(self) -> Plan:
-        """Steps 1 and 2."""
+    def begin(self, *, asked: bool) -> Plan:
+        """Steps 1 and 2; `asked`: the caller wants pairs to be measured."""
         self._one_way("one-way tables", self.all * FIRST)
         self.total = self.seen.total()
         self.b = blur([self._cells(pair) for pair in self.pairs], self.total, self.all) if self.pairs else 0.0
-        plan = planned(self.b, len(self.sizes), self.all.definition)
+        plan = planned(self.b, len(self.sizes), self.all.definition, asked=asked)
         if self.pairs:
             self._one_way("one-way tables, again", self.all * (plan.one_way - FIRST))
         self.total = self.seen.total()
@@ -186,7 +186,7 @@ class _Look:
         picks.left -= picks.parts[at]
         picks.made += 1
         picks.dull = 0 if self._judged(pair, expected[pair])[2] > _CLEAR else picks.dull + 1
-        if picks.dull == (1 if self.b > _HOPELESS else _DULL):
+        if picks.dull == _DULL:
             picks.ahead.clear()
         return at
 

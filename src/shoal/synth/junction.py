@@ -22,7 +22,9 @@ looked at, so money is kept back for that. With M columns:
 | pure ε  | clip(0.12 + 0.55 b, 0.12, 0.65) | clip(0.42/b, 0.4, 3) | nothing                     |
 
 Under pure ε two looks of half the price are worth half of one, so below b = 0.035 nothing is chosen: all pairs are
-measured at once, and the noisy tables themselves say which of them the model should hold.
+measured at once, and the noisy tables themselves say which of them the model should hold. Above b = 3 a pair says less
+than the one-way tables lose by its price, so these get everything and no pair is measured, unless the caller asks for
+some.
 
 The constants were set on five real tables and tried on others (see the docs). Shares are exact fractions, so that parts
 of a budget add up to it.
@@ -64,6 +66,7 @@ FIRST = Fraction(1, 20)  # of the budget: one-way tables from which the number o
 CHOOSING = Fraction(1, 10)  # of the budget: the choice of pairs
 _FINE = 1000
 _ALL_AT_ONCE = {"zcdp": 0.0, "pure": 0.035}  # noise up to which all pairs are measured in one look
+_ALONE = 3.0  # noise from which no pair is measured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,6 +218,8 @@ class Plan:
         Share of what is left then (the price of choosing taken off) that is kept back for all pairs.
     at_once
         Whether all pairs are measured in one look, and none chosen.
+    alone
+        Whether one-way tables get everything, and no pair is measured.
     steps
         Steps of mirror descent: with much noise more of them fit noise.
     """
@@ -224,6 +229,7 @@ class Plan:
     kept: Fraction
     steps: int
     at_once: bool = False
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,9 +256,12 @@ _RULES = {
 }
 
 
-def planned(b: float, n_columns: int, definition: str) -> Plan:
-    """The plan at noise b."""
-    return replace(_RULES[definition](b, n_columns), at_once=b < _ALL_AT_ONCE[definition])
+def planned(b: float, n_columns: int, definition: str, *, asked: bool = False) -> Plan:
+    """The plan at noise b; `asked`: pairs are measured whatever the noise."""
+    plan = _RULES[definition](b, n_columns)
+    if b > _ALONE and not asked:
+        return replace(plan, one_way=Fraction(1), kept=Fraction(0), picks=0, alone=True)
+    return replace(plan, at_once=b < _ALL_AT_ONCE[definition])
 
 
 def blur(cells: Sequence[int], total: float, budget: Budget) -> float:
