@@ -49,7 +49,7 @@ test-full:
 # The engine on Spark: needs Java 17, which is installed where it is missing and can be.
 test-spark: $(STAMP)
 	@command -v java >/dev/null || (test "$$(id -u)" = 0 && $(APT) openjdk-17-jre-headless >/dev/null)
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -e ".[spark]" "pyspark[connect]"
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e ".[spark]"
 	SHOAL_SPARK=1 $(BIN)/pytest tests/engines/test_spark.py tests/engines/test_verbs.py tests/engines/test_synthesize.py tests/engines/test_traps.py \
 		tests/engines/test_faults.py -k "spark and (scan or not csv)"
 

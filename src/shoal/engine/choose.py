@@ -18,7 +18,7 @@ import polars as pl
 from shoal.errors import InputError
 from shoal.files.table import files_at, is_many
 
-__all__ = ["bytes_of", "forecast", "free_memory", "suited"]
+__all__ = ["bytes_of", "forecast", "free_memory", "suited", "suited_to_cells"]
 
 _A_CELL, _A_BYTE_OF_TEXT = 250, 10
 _SHARE = 0.6  # of the memory that is free
@@ -31,12 +31,16 @@ _UNITS = {
 
 def suited(path: str | Path, memory: str | None = None) -> str:
     """``"memory"`` or ``"duckdb"``: what the table that `path` names needs, within `memory` or what is free."""
-    limit = _SHARE * free_memory() if memory is None else bytes_of(memory)
     try:
         needed = forecast(path)
     except (InputError, OSError):
         return "memory"  # whose readers know more formats, and say what is wrong
-    return "duckdb" if needed > limit and find_spec("duckdb") is not None else "memory"
+    return _suited(needed, memory)
+
+
+def suited_to_cells(cells: int, memory: str | None = None) -> str:
+    """The same for a table that lies elsewhere, of so many rows times columns."""
+    return _suited(cells * _A_CELL, memory)
 
 
 def forecast(path: str | Path) -> int:
@@ -56,6 +60,11 @@ def bytes_of(memory: str) -> int:
     """
     found = re.fullmatch(r"([0-9.]+) ?([KMGT]?i?B|bytes)", memory)
     return int(float(found[1]) * _UNITS.get(found[2], 1)) if found else 0
+
+
+def _suited(needed: int, memory: str | None) -> str:
+    limit = _SHARE * free_memory() if memory is None else bytes_of(memory)
+    return "duckdb" if needed > limit and find_spec("duckdb") is not None else "memory"
 
 
 def _of_file(file: Path) -> int:

@@ -22,7 +22,7 @@ import polars as pl
 
 from shoal.engine.choose import bytes_of, free_memory
 from shoal.engine.csv_types import Dialect, csv_types
-from shoal.engine.engine import MARK, Batch, Part, Relation, Types
+from shoal.engine.engine import MARK, Batch, Part, Relation, Types, check_types
 from shoal.engine.inputs import Inputs
 from shoal.engine.interrupts import interruptible
 from shoal.engine.parts import write_parts
@@ -127,6 +127,7 @@ class DuckDBEngine(SqlEngine):
         with _reporting(self._room):
             reader = table.to_arrow_reader(_BATCH)
             types = dict(_frame(reader.schema.empty_table()).schema)
+        check_types(types)
         rows = self._read(reader, lambda: None)  # who made the relation can't be told to end
         return self.cleaned(self._through(rows, lambda rows: rows, types))
 

@@ -19,7 +19,7 @@ from typing import Any, Protocol, Self, TypeAlias
 
 import polars as pl
 
-from shoal.engine.inputs import Inputs
+from shoal.engine.inputs import Inputs, check_distinct_names
 from shoal.errors import ColumnError, ParameterError
 from shoal.extras import need
 
@@ -213,7 +213,8 @@ def scanned(engine: Engine, inputs: Inputs) -> Iterator[Relation]:
 
 
 def check_types(types: Types) -> None:
-    """Refuse columns that hold lists, bytes or objects."""
+    """Refuse columns that hold lists, bytes or objects, and names that an engine doesn't tell apart."""
+    check_distinct_names("table", list(types))
     for name, dtype in types.items():
         if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
             rule = "must hold numbers, texts, dates or true/false"
@@ -221,12 +222,17 @@ def check_types(types: Types) -> None:
 
 
 def open_engine(
-    name: str, *, memory: str | None = None, spill: Path | None = None, master: str | None = None
+    name: str,
+    *,
+    memory: str | None = None,
+    spill: Path | None = None,
+    master: str | None = None,
+    session: Any = None,
 ) -> Engine:
     """An engine by name.
 
     ``"memory"``; ``"duckdb"`` with a memory limit (``"4GB"``) and a folder to spill to; ``"spark"`` with the memory of
-    an executor and where Spark runs.
+    an executor and where Spark runs, or the session that a table is of.
     """
     if name not in ("memory", "duckdb", "spark"):
         raise ParameterError("engine", "must be memory, duckdb or spark", got=repr(name)[:40])
@@ -237,11 +243,14 @@ def open_engine(
 
         return MemoryEngine()
     if name == "spark":
-        need("pyarrow", "engine spark", extra="spark")
+        for module in ("pyarrow", "pandas"):
+            need(module, "engine spark", extra="spark")
         need("pyspark", "engine spark", otherwise="It needs Java 17.")
+        if master is not None and master.startswith("sc://"):
+            need("grpc", "engine spark")
         from shoal.engine.spark import SparkEngine
 
-        return SparkEngine(master=master, memory=memory)
+        return SparkEngine(master=master, session=session, memory=memory)
     for module in ("duckdb", "pyarrow"):
         need(module, "engine duckdb", extra="duckdb")
     from shoal.engine.duckdb import DuckDBEngine

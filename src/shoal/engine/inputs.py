@@ -20,7 +20,7 @@ from shoal.files.delimited import DELIMITERS
 from shoal.files.source import check_names
 from shoal.files.table import files_at, is_many
 
-__all__ = ["Inputs"]
+__all__ = ["Inputs", "check_distinct_names"]
 
 _TEXT = ("csv", "tsv", "txt", "csv.gz", "tsv.gz", "txt.gz")
 _HEAD_BYTES = 1 << 16
@@ -67,6 +67,7 @@ class Inputs:
         text = next(iter(formats)) in _TEXT
         mark = (delimiter or _delimiter(files[0])) if text else None
         columns = [_header(file, mark) if mark else _schema(file) for file in files]
+        check_distinct_names(str(files[0]), list(columns[0]))
         for file, names in zip(files, columns, strict=True):
             _check_alike(files[0], columns[0], file, names)
         stamps = tuple(map(_stamp, files))
@@ -84,6 +85,19 @@ class Inputs:
             return sha256(self.files[0])
         lines = (f"{file.name}\n{sha256(file)}\n" for file in self.files)
         return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def check_distinct_names(owner: str, names: Sequence[str]) -> None:
+    """Hold column names to differ for SQL, which ignores capitals, and from what engines add; if not, say where."""
+    hint = "Rename it, or run in memory."
+    first: dict[str, int] = {}
+    for place, name in enumerate(names, start=1):
+        if name.startswith("#"):
+            raise InputError(owner, "column names must not begin with # on an engine", got=f"column {place}", hint=hint)
+        if name.lower() in first:
+            pair = f"columns {first[name.lower()]} and {place}"
+            raise InputError(owner, "column names must differ in more than capitals on an engine", got=pair, hint=hint)
+        first[name.lower()] = place
 
 
 def _format(file: Path) -> str:
@@ -140,6 +154,10 @@ def _schema(file: Path) -> dict[str, str]:
 def _check_alike(
     one: Path, names: Sequence[str] | dict[str, str], other: Path, others: Sequence[str] | dict[str, str]
 ) -> None:
+    if not set(names) & set(others):  # without a header line, "names" are the first person's cells
+        raise InputError(
+            str(other), f"must have the columns of {one.name}", got="none of them", hint="Is a header line missing?"
+        )
     for file, has, lacks, by in ((other, names, others, one), (one, others, names, other)):
         missing = [name for name in has if name not in lacks]
         if missing:

@@ -17,12 +17,14 @@ import pickle
 import re
 import sys
 import uuid
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import polars as pl
 import pyarrow as pa
@@ -89,25 +91,48 @@ class SparkEngine(SqlEngine):
         if inputs.delimiter is not None:
             plan = self.texts(inputs).plan
             return self.cleaned(self._relation(csv_types(plan, inputs.columns, self._row, self._dialect)))
+        self._watch(inputs)
         with self._reporting():
-            frame = self._reader(inputs).parquet(*_uris(inputs)).select(*self._columns(inputs.columns))
-            return self.cleaned(self.of_frame(frame))
+            frame = self._reader().parquet(*_uris(inputs)).select(*self._columns(inputs.columns))
+        return self.cleaned(self.of_frame(frame))
 
     def texts(self, inputs: Inputs) -> Relation:
         """The rows of files of delimited text, each cell as it is."""
         types = ", ".join(f"{self._name(name)} STRING" for name in inputs.columns)
         options = {"header": True, "sep": inputs.delimiter, "quote": '"', "escape": '"', "multiLine": True}
-        reader = self._reader(inputs).options(**options, mode="FAILFAST", nullValue="").schema(types)
+        options |= {"mode": "FAILFAST", "nullValue": "", "unescapedQuoteHandling": "RAISE_ERROR"}
+        self._watch(inputs)
+        self._check_text(inputs)
         with self._reporting():
-            return self.of_frame(reader.csv(_uris(inputs)))
+            frame = self._reader().options(**options).schema(types).csv(_uris(inputs))
+        return self.of_frame(frame)
 
-    def _reader(self, inputs: Inputs) -> Any:
+    def _check_text(self, inputs: Inputs) -> None:
+        """Refuse what Spark reads as something else: letters that aren't UTF-8, and a quote that is never closed."""
+        lines = self._reader().text(_uris(inputs)).selectExpr("value", "input_file_name() AS file")
+        quotes = """octet_length(value) - octet_length(replace(value, '"', ''))"""
+        found = self._fetch(
+            f"SELECT file, bool_and(is_valid_utf8(value)) AS whole, sum({quotes}) % 2 AS open "
+            f"FROM {self._view(lines)} GROUP BY file ORDER BY file"
+        )
+        for file, whole, is_open in found.iter_rows():
+            name = unquote(file.rpartition("/")[2])
+            if not whole:
+                raise FileError(name, "must be text in UTF-8", hint="Recode it, or convert it to Parquet.")
+            if is_open:
+                raise InputError(name, "every quote must be closed", hint="Look for an unmatched quotation mark.")
+
+    def _watch(self, inputs: Inputs) -> None:
         odd = next((file for file in inputs.files if set(str(file.resolve())) & set("*?[]{}")), None)
         if odd is not None:
             rule = "must have a path without *, ?, [, ], { or }, which Spark takes for a pattern"
             raise FileError(str(odd), rule, hint="Rename it, or use duckdb.")
         self._inputs.append(inputs)
-        return self._spark.read.option("recursiveFileLookup", "true")
+
+    def _reader(self) -> Any:
+        """What a session says of files to be skipped doesn't count."""
+        whole = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
+        return self._spark.read.options(recursiveFileLookup="true", **whole)
 
     def of_frame(self, frame: Any) -> Relation:
         """A Spark DataFrame of the session as a relation."""
@@ -120,26 +145,26 @@ class SparkEngine(SqlEngine):
 
     def native(self, relation: Relation, order: str) -> Any:
         """A DataFrame, not computed yet."""
-        return self._spark.sql(f"SELECT * FROM ({relation.plan}) ORDER BY {self._name(order)}").drop(order)
+        return self._asked(f"SELECT * FROM ({relation.plan}) ORDER BY {self._name(order)}").drop(order)
 
     def keep(self, relation: Relation) -> Relation:
         """The same, kept on the executors' disks."""
-        return Relation(plan=f"SELECT * FROM {self._keep(self._spark.sql(relation.plan))}", types=relation.types)
+        return Relation(plan=f"SELECT * FROM {self._keep(self._asked(relation.plan))}", types=relation.types)
 
     def map(self, relation: Relation, function: Batch, types: Types) -> Relation:
         """What a function makes of batches."""
-        made = self._spark.sql(relation.plan).mapInArrow(_of_batches(function, types), _struct(types))
+        made = self._asked(relation.plan).mapInArrow(_of_batches(function, types), _struct(types))
         return Relation(plan=f"SELECT * FROM {self._keep(made)}", types=dict(types))
 
     def apply(self, relation: Relation, cell: str, function: Batch, types: Types) -> Relation:
         """What a function makes of each cell, on the worker that gets it."""
-        grouped = self._spark.sql(relation.plan).groupBy(*self._columns([cell]))
+        grouped = self._asked(relation.plan).groupBy(*self._columns([cell]))
         made = grouped.applyInArrow(_of_cell(function, types), _struct(types))
         return Relation(plan=f"SELECT * FROM {self._keep(made)}", types=dict(types))
 
     def add_up(self, relation: Relation, function: Batch, types: Types, by: Sequence[str] = ()) -> pl.DataFrame:
         """The sums of what a function counts: each partition adds up its own, Spark those of all partitions."""
-        counted = self._spark.sql(relation.plan).mapInArrow(_of_partition(function, types, by), _struct(types))
+        counted = self._asked(relation.plan).mapInArrow(_of_partition(function, types, by), _struct(types))
         sums = (f"CAST(sum({self._name(n)}) AS BIGINT) AS {self._name(n)}" for n in types if n not in by)
         chosen = ", ".join([*map(self._name, by), *sums])
         found = self._fetch(f"SELECT {chosen} FROM {self._view(counted)}{self._group(by)}")
@@ -196,6 +221,10 @@ class SparkEngine(SqlEngine):
         assert isinstance(found, pl.DataFrame)
         return found
 
+    def _asked(self, query: str) -> Any:
+        with self._reporting():
+            return self._spark.sql(query)
+
     def _row(self, query: str) -> tuple[Any, ...]:
         return self._fetch(query).row(0)
 
@@ -227,6 +256,8 @@ def _uris(inputs: Inputs) -> list[str]:
 
 
 def _started(master: str | None, memory: str | None) -> Any:
+    # It asks for pandas, of whatever version, and makes no frames of it here.
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -357,7 +388,8 @@ def _as_shoal_error(error: Exception, about: str) -> ShoalError:
     return InputError(
         about,
         f"can't be worked on by Spark ({kind})",
-        hint="Are all files whole, in UTF-8, every line as long as the header, and seen by every executor? "
+        hint="Are all files whole, in UTF-8, every line as long as the header, of types that Spark has, and seen by "
+        "every executor? "
         "Have the executors Shoal and PyArrow, and room on their disks (spark.local.dir)?",
     )
 
@@ -384,4 +416,4 @@ def _struct(types: Types) -> Any:
 def _arrow(schema: Any) -> pa.Schema:
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    return to_arrow_schema(schema)
+    return to_arrow_schema(schema, timezone="UTC")  # as the session is set

@@ -104,6 +104,7 @@ class SqlEngine(ABC):
 
     def of(self, frame: pl.DataFrame) -> Relation:
         """A frame of the driver as a relation."""
+        check_types(frame.schema)
         return self.cleaned(self._relation(f"SELECT * FROM {self._stored(frame)}"))
 
     def cleaned(self, relation: Relation) -> Relation:

@@ -236,7 +236,8 @@ def anonymize(
     engine, memory
         ``"duckdb"`` or ``"spark"`` anonymizes files (a path or pattern), a DuckDB relation or a Spark DataFrame where
         they lie, within a memory limit; the release has a table of that type, which is never collected
-        (`shoal.release.on_engine.release`). ``"auto"``: memory while the forecast fits. A Spark DataFrame always stays.
+        (`shoal.release.on_engine.release`). ``"auto"``, as where it is left out: memory while the forecast fits. A
+        Spark DataFrame always stays.
     progress
         Called with the name of each step as it begins.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from shoal.claim import Claim
 from shoal.engine import MARK, Engine, Inputs, Relation, open_engine
-from shoal.engine.choose import suited
+from shoal.engine.choose import suited, suited_to_cells
 from shoal.errors import ParameterError
 from shoal.fact import Fact, sentences
 from shoal.recipe import Progress, Recipe, quiet
@@ -114,6 +114,8 @@ def engine_of(table: Any, engine: str | None, memory: str | None) -> str:
         return str(engine)
     if _library(table) == "pyspark":
         return "spark"
+    if _library(table) == "duckdb":
+        return suited_to_cells(int(table.shape[0]) * len(table.columns), memory)
     return suited(table, memory) if isinstance(table, str | Path) else "memory"
 
 
@@ -137,8 +139,10 @@ def release_on(
 ) -> EngineRelease:
     """Make the release of a recipe from files, a DuckDB relation or a Spark DataFrame where they lie."""
     check_on(recipe, schema, pseudonyms, preset=preset)
-    engine, relation, origin = _opened(name, table, memory, master, recipe.command)
+    given = Inputs.of(table) if isinstance(table, str | Path) else _own_table(name, table, recipe.command)
+    engine = _opened(name, given, memory, master)
     try:
+        relation, origin = _read(engine, given)
         held: dict[str, Any] = {"preset": preset_for(preset, recipe), "accept": accept}
         run = EngineRun.of(recipe, schema, seed, plan=plan, pseudonyms=pseudonyms, **held)
         words: dict[str, Any] = {"register": register, "account": account, "allow": allow}
@@ -149,24 +153,23 @@ def release_on(
     return EngineRelease(engine=engine, made=made, run=run, origin=origin, entry=entry)
 
 
-def _opened(
-    name: str, table: Any, memory: str | None, master: str | None, command: str
-) -> tuple[Engine, Relation, Origin]:
-    if isinstance(table, str | Path):
-        inputs = Inputs.of(table)
-        engine = open_engine(name, memory=memory, master=master)
-        return engine, engine.scan(inputs), inputs
+def _own_table(name: str, table: Any, command: str) -> Any:
+    """A table of the engine's own type; an error for any other."""
     if _library(table) != {"spark": "pyspark", "duckdb": "duckdb"}.get(name):
         rule = "table must be files or a table of the engine itself"
         raise ParameterError(command, rule, got=type(table).__name__, hint="Leave engine out to run in memory.")
-    if name == "spark":
-        from shoal.engine.spark import SparkEngine
+    return table
 
-        engine = SparkEngine(session=table.sparkSession)
-    else:
-        engine = open_engine(name, memory=memory)
-    relation = engine.adopted(table)
-    return engine, relation, _Held(engine=engine, relation=relation)
+
+def _opened(name: str, given: Any, memory: str | None, master: str | None) -> Engine:
+    return open_engine(name, memory=memory, master=master, session=getattr(given, "sparkSession", None))
+
+
+def _read(engine: Engine, given: Any) -> tuple[Relation, Origin]:
+    if isinstance(given, Inputs):
+        return engine.scan(given), given
+    relation = engine.adopted(given)
+    return relation, _Held(engine=engine, relation=relation)
 
 
 @dataclass(frozen=True, kw_only=True)
