@@ -15,10 +15,9 @@ import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.domain.absence import coded, numbers, stands_for_absence, written
-from shoal.domain.declared import declared_kind, declared_levels, floats
+from shoal.domain.declared import dated, declared_kind, declared_levels, floats
 from shoal.errors import ColumnError, InputError, Problems, SchemaError
 from shoal.fact import Fact, sentences
-from shoal.files.column_types import as_dates
 from shoal.frame import Frame, adopt, enter, pick, series, with_columns
 from shoal.schema import Column, Kind, Role, Schema
 from shoal.schema.codes_seen import without_codes
@@ -124,7 +123,7 @@ def prepare(table: Any, schema: Schema, *, records: IntArray | None = None) -> P
         problems.raise_if_any()
         raise InputError("table", "must have at least one row", got="0 rows")
     problems.each(lambda named: _check_named(frame, *named), names_of(schema))
-    frame = _dated(frame, schema, problems)
+    frame = dated(frame, schema, problems)
     here = [column for column in schema.columns if _is_used(column) and column.name in frame.columns]
     each = np.ones(len(frame), dtype=np.int64) if records is None else records
     columns = problems.each(lambda column: _with_kind(series(frame, column.name), column, each), here)
@@ -208,14 +207,6 @@ def _check_named(frame: Frame, name: str, what: str, remedy: str) -> None:
         check_names_somebody(series(frame, name), what, remedy)
 
 
-def _dated(frame: Frame, schema: Schema, problems: Problems) -> Frame:
-    """The table with the columns that declare a format as dates or times; those that are already stay."""
-    declared = [name for name in schema.formats if name in frame.columns]
-    texts = [name for name in declared if not series(frame, name).dtype.is_temporal()]
-    found = problems.each(lambda name: (name, as_dates(series(frame, name), schema.formats[name])), texts)
-    return with_columns(frame, {name: adopt(content, frame) for name, content in found})
-
-
 def with_codes(frame: Frame, columns: Iterable[Column], problems: Problems | None = None) -> Frame:
     """The table with each number or reason in the form that `shoal.domain.absence` says.
 
@@ -246,8 +237,8 @@ def typed_by_input(table: Any, schema: Schema) -> Frame:
 
 
 def coded_as_text(schema: Schema) -> list[str]:
-    """The columns of numbers in which a text stands for an absence."""
-    return [c.name for c in schema.columns if any(isinstance(code, str) for code in c.reasons.values())]
+    """The columns of numbers in which a text stands for an absence, and those of dates or codes."""
+    return [c.name for c in schema.columns if c.date_codes or any(isinstance(r, str) for r in c.reasons.values())]
 
 
 def _is_unread(frame: Frame, column: Column) -> bool:
@@ -299,7 +290,7 @@ def kind_of(content: pl.Series, column: Column) -> Kind:
     declared = declared_kind(column)
     if declared is not None or column.role == "weight":
         return declared or "numeric"
-    if content.dtype == pl.Enum or content.dtype.is_temporal():
+    if content.dtype == pl.Enum or content.dtype.is_temporal() or column.date_codes:
         return "ordinal"
     return "numeric" if content.dtype.is_numeric() else "nominal"
 

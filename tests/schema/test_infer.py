@@ -198,6 +198,7 @@ def test_toml_tells_to_check_and_gives_the_schema_back(people):
         "doubtful": {"education": {"none": 8}},
         "undecided": list(proposal.undecided),
         "follows": {"sex": ["town"]},
+        "sums": {},
         "unused": [],
     }
     assert all("Undecided" in proposal.reasons[name] for name in proposal.undecided)

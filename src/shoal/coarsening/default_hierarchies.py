@@ -26,7 +26,7 @@ from shoal.coarsening.hierarchy import Hierarchy, Ladder, distinct_values, hiera
 from shoal.coarsening.intervals import nice
 from shoal.coarsening.steps import Step, as_text, keeping
 from shoal.conform import levels_like
-from shoal.domain.absence import bare
+from shoal.domain.absence import bare, kept_codes
 from shoal.domain.declared import is_whole
 from shoal.errors import ParameterError
 from shoal.schema import Column
@@ -50,7 +50,7 @@ def hierarchy_for(content: pl.Series, column: Column) -> Hierarchy:
         hierarchy = Hierarchy.of(column.hierarchy or {}) if declared else default_hierarchy(known, column)
     except ParameterError as error:
         raise hierarchy_error(column.name, error) from None
-    codes = column.reasons
+    codes = kept_codes(column)
     return replace(hierarchy, steps=tuple(keeping(step, codes) for step in hierarchy.steps))
 
 
@@ -178,7 +178,7 @@ def follows_schema(content: pl.Series, column: Column) -> bool:
         return True
     if column.kind == "numeric" and content.dtype != pl.Boolean:
         return column.bounds is not None
-    if content.dtype in (pl.Date, pl.Datetime, pl.Boolean):
+    if bare(content, column).dtype in (pl.Date, pl.Datetime, pl.Boolean):
         return True
     return column.levels is not None
 

@@ -22,7 +22,7 @@ from shoal.coarsening.coarsener import Coarsened, Coarsener
 from shoal.coarsening.hierarchy import distinct_values
 from shoal.coarsening.steps import Cap, Step, keeping, step_of
 from shoal.conform import Prepared
-from shoal.domain.absence import bare
+from shoal.domain.absence import bare, kept_codes
 from shoal.errors import ColumnError, ParameterError, SchemaError
 from shoal.fact import Fact
 from shoal.frame import series
@@ -97,7 +97,7 @@ def _recoded(prepared: Prepared, name: str, step: Step) -> pl.Series:
     content, column = series(prepared.frame, name), prepared.schema[name]
     codes, values = distinct_values(content)
     for one in step.caps(bare(content, column)) if isinstance(step, Tails) else (step,):
-        values = keeping(one, column.reasons).apply(values)
+        values = keeping(one, kept_codes(column)).apply(values)
     return values.gather(codes)
 
 

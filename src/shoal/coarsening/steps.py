@@ -55,7 +55,7 @@ __all__ = [
 Part: TypeAlias = Literal["day", "year-month", "year-quarter", "year", "decade"]
 
 
-def keeping(step: Step, codes: Mapping[float, Level]) -> Step:
+def keeping(step: Step, codes: Mapping[Any, Level]) -> Step:
     """The step, with each code that stands for an absence written as itself."""
     return Keeping(step=step, codes=codes) if codes and not isinstance(step, Star) else step
 
@@ -87,12 +87,12 @@ class Step(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keeping(Step):
-    """A step on the numbers of a column that holds a number or a reason (`shoal.domain.absence`)."""
+    """A step on the numbers, or dates, of a column that holds a number or a reason (`shoal.domain.absence`)."""
 
     kind: ClassVar[str] = "keeping"
 
     step: Step
-    codes: Mapping[float, Level]
+    codes: Mapping[Any, Level]
 
     def check(self) -> None:
         """Hold the step to its rules."""
@@ -100,11 +100,18 @@ class Keeping(Step):
 
     def _write(self, content: pl.Series) -> pl.Series:
         if not content.dtype.is_numeric():
-            return self.step.apply(content)
+            return self._beside_texts(content)
         numbers = content.cast(pl.Float64)
         is_code = numbers.is_in(pl.Series(list(self.codes), dtype=pl.Float64).implode()).fill_null(False)
         done = self.step.apply(content.set(is_code, None))
         return done.zip_with(~is_code, self._spelled(numbers, done.dtype))
+
+    def _beside_texts(self, content: pl.Series) -> pl.Series:
+        is_code = content.cast(pl.String).is_in([code for code in self.codes if isinstance(code, str)]).fill_null(False)
+        if not is_code.any():
+            return self.step.apply(content)
+        done = self.step.apply(content.set(is_code, None))
+        return done.cast(pl.String).zip_with(~is_code, content)
 
     def _spelled(self, numbers: pl.Series, dtype: pl.DataType) -> pl.Series:
         if dtype.is_numeric():

@@ -31,7 +31,7 @@ from shoal.coarsening.coarsener import SUPPRESSED
 from shoal.conform import Prepared
 from shoal.encode import Coding, Encoder
 from shoal.frame import series
-from shoal.schema import Kind, Level
+from shoal.schema import Column, Kind, Level
 from shoal.value import text_of
 
 __all__ = ["Axis", "Boxes", "axes_of", "one_zero"]
@@ -236,7 +236,7 @@ def axes_of(prepared: Prepared, names: Sequence[str]) -> tuple[Axis, ...]:
     """The columns `names` of a prepared table as axes."""
     encoder = Encoder.of(prepared, names)
     codes = encoder.own_codes(prepared)
-    return tuple(_axis(c, codes[:, j], prepared.schema[c.name].reasons) for j, c in enumerate(encoder.codings))
+    return tuple(_axis(c, codes[:, j], prepared.schema[c.name]) for j, c in enumerate(encoder.codings))
 
 
 def one_zero(prepared: Prepared, columns: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
@@ -250,8 +250,10 @@ def one_zero(prepared: Prepared, columns: Mapping[str, pl.Series]) -> dict[str, 
     return out
 
 
-def _axis(coding: Coding, codes: FloatArray, names: Mapping[float, Level]) -> Axis:
-    return _numbers(coding, codes, names) if coding.levels is None else _levels(coding, codes.astype(np.int64))
+def _axis(coding: Coding, codes: FloatArray, column: Column) -> Axis:
+    if coding.levels is None:
+        return _numbers(coding, codes, column.reasons)
+    return _levels(coding, codes.astype(np.int64), [text_of(code) for code in column.date_codes])
 
 
 def _numbers(coding: Coding, found: FloatArray, names: Mapping[float, Level]) -> Axis:
@@ -289,8 +291,11 @@ def _numbers_or_reasons(coding: Coding, found: FloatArray, names: Mapping[float,
     )
 
 
-def _levels(coding: Coding, codes: IntArray) -> Axis:
-    """Levels in their own order: declared or sorted for ordinal ones, sorted as texts for nominal ones."""
+def _levels(coding: Coding, codes: IntArray, absences: Sequence[str]) -> Axis:
+    """Levels in their own order: declared or sorted for ordinal ones, sorted as texts for nominal ones.
+
+    Those of the levels that are `absences` stand behind all others (`shoal.domain.declared.learn_levels`).
+    """
     assert coding.levels is not None
     texts = coding.levels.cast(pl.String)
     place = None
@@ -302,7 +307,7 @@ def _levels(coding: Coding, codes: IntArray) -> Axis:
         texts, codes = texts.gather(order), rank[codes]
     if coding.has_missing:
         texts = texts.append(pl.Series([None], dtype=pl.String))
-    n_absent = int(coding.has_missing)
+    n_absent = int(coding.has_missing) + int(coding.levels.cast(pl.String).is_in(list(absences)).sum())
     return Axis(name=coding.name, kind=coding.kind, codes=codes, texts=texts, place=place, n_absent=n_absent)
 
 

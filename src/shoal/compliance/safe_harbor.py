@@ -56,6 +56,7 @@ from shoal.compliance.scan import (
 )
 from shoal.compliance.side_doors import Rows, rows_of, with_side_doors
 from shoal.conform import Prepared
+from shoal.domain.absence import kept_codes
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.fact import Fact, RewrittenCells
 from shoal.frame import series
@@ -156,7 +157,11 @@ class SafeHarbor(Coarsener):
         counted = {name: counted_cells(series(frame, name)) for name in released_names(prepared.schema, self.allow)}
         found = self.judged(counted, rows_of(frame, prepared.schema.unit))
         made = {name: self._column(series(frame, name), found, counted[name]) for name in counted}
-        columns = {name: _levels(column, prepared.schema) for name, column in made.items() if column is not None}
+        columns = {
+            name: _levels(series(frame, name), column, prepared.schema)
+            for name, column in made.items()
+            if column is not None
+        }
         return Coarsened(
             columns=columns,
             kept=np.ones(prepared.n, dtype=np.bool_),
@@ -176,7 +181,9 @@ class SafeHarbor(Coarsener):
         known = {name: cells.drop_nulls("value") for name, cells in counted.items()}
         found = self.judged(known, rows)
         made = {name: self._column(cells["value"].alias(name), found, cells) for name, cells in counted.items()}
-        columns = {name: _levels(column, schema) for name, column in made.items() if column is not None}
+        columns = {
+            name: _levels(counted[name]["value"], column, schema) for name, column in made.items() if column is not None
+        }
         maps = {name: pl.DataFrame({"from": counted[name]["value"], "to": new}) for name, new in columns.items()}
         always = [name for name in columns if _is_always(counted[name]["value"], columns[name])]
         return maps, HeldColumns(shown=_held(found, _mostly_rewritten(columns, counted)), always=_held(found, always))
@@ -410,8 +417,14 @@ def _check_zips(zips: tuple[str, ...]) -> None:
         )
 
 
-def _levels(column: pl.Series, schema: Schema) -> pl.Series:
-    """Years of a quasi-identifier as texts where some are missing: a level may be missing, a number may not."""
+def _levels(old: pl.Series, column: pl.Series, schema: Schema) -> pl.Series:
+    """Years of a quasi-identifier as texts where some are missing: a level may be missing, a number may not.
+
+    Beside years, codes for a date's absence stay as they are.
+    """
+    codes = kept_codes(schema[column.name]) if schema[column.name].date_codes else {}
+    if codes and old.dtype == pl.String and not _is_blank(column):
+        return column.cast(pl.String).zip_with(~old.is_in(list(codes)).fill_null(False), old).alias(column.name)
     gaps = schema[column.name].role == "quasi" and column.dtype.is_numeric() and column.null_count() > 0
     return column.cast(pl.String) if gaps else column
 
@@ -431,7 +444,11 @@ def _blank(column: pl.Series) -> pl.Series:
 
 def _is_always(old: pl.Series, new: pl.Series) -> bool:
     """Whether every cell is rewritten whatever the rows: dates by their type, suppressed places."""
-    return old.dtype.is_temporal() or (new.dtype == pl.String and bool((new == SUPPRESSED).all()))
+    return old.dtype.is_temporal() or _is_blank(new)
+
+
+def _is_blank(column: pl.Series) -> bool:
+    return column.dtype == pl.String and bool((column == SUPPRESSED).all())
 
 
 def _speaks_of_street(name: str) -> bool:

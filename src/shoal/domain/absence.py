@@ -2,11 +2,14 @@
 
 −8 may mean "not applicable", "N" the same, an empty cell that nobody knows. None of them is a number, and they differ
 from each other. A table that is prepared holds such a column as numbers throughout (`Column.reasons`): a code that is a
-number stands for itself, a text for a number far below all others, an empty cell is missing. `coded` brings a column
+number stands for itself, a text for a number far below all others, an empty cell is missing. A column of dates or codes
+holds both as texts, codes behind all dates. `coded` brings a column
 into this form, `written` back into its own; `numbers` gives the numbers alone.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,10 +17,10 @@ import polars as pl
 from shoal.arrays import BoolArray, FloatArray
 from shoal.domain.declared import floats, numbers_of
 from shoal.errors import ColumnError
-from shoal.schema import Column
+from shoal.schema import Column, Level
 from shoal.value import canonical, codes_of, text_of
 
-__all__ = ["bare", "coded", "numbers", "stands_for_absence", "written"]
+__all__ = ["bare", "coded", "kept_codes", "numbers", "stands_for_absence", "written"]
 
 
 def coded(content: pl.Series, column: Column) -> pl.Series:
@@ -77,8 +80,17 @@ def numbers(content: pl.Series, column: Column) -> FloatArray:
     return np.where(np.isin(values, list(column.reasons)), np.nan, values) if column.reasons else values
 
 
+def kept_codes(column: Column) -> dict[Any, Level]:
+    """The values of a prepared column that stand for an absence, as it holds them, and how each is written."""
+    return column.reasons or {text_of(code): code for code in column.date_codes}
+
+
 def bare(content: pl.Series, column: Column) -> pl.Series:
-    """A prepared column with its codes as missing values."""
+    """A prepared column with its codes as missing values; one of dates or codes is one of dates then."""
+    if column.date_codes and content.dtype == pl.String:
+        left = content.set(content.is_in(list(kept_codes(column))), None)
+        dates = left.str.to_date("%Y-%m-%d", strict=False)
+        return dates if dates.null_count() == left.null_count() else left  # times of day stay texts
     if not column.reasons or not content.dtype.is_numeric():
         return content
     return content.set(pl.Series(np.isin(floats(content), list(column.reasons))), None)

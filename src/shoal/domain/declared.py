@@ -27,12 +27,14 @@ import polars as pl
 
 from shoal.arrays import FloatArray
 from shoal.errors import ColumnError, Problems
-from shoal.frame import Frame, series
-from shoal.schema import Column, Kind, Level
+from shoal.files.column_types import as_dates
+from shoal.frame import Frame, adopt, series, with_columns
+from shoal.schema import Column, Kind, Level, Schema
 from shoal.value import canonical, text_of
 
 __all__ = [
     "content_of",
+    "dated",
     "declared_kind",
     "declared_levels",
     "each_of",
@@ -88,6 +90,23 @@ def content_of(frame: Frame, name: str) -> pl.Series:
             raise
         texts = [None if _is_absent(value) else text_of(value) for value in values]
         return pl.Series(name, texts, dtype=pl.String)
+
+
+def dated(frame: Frame, schema: Schema, problems: Problems | None = None) -> Frame:
+    """The table with the columns that declare a format as dates or times; those that are already stay.
+
+    Where codes stand beside the dates, they are texts: see `shoal.files.column_types`. What is wrong is noted in
+    `problems`, or raised where none are given.
+    """
+    noted = Problems() if problems is None else problems
+    declared, codes = [name for name in schema.formats if name in frame.columns], schema.coded
+    unread = [name for name in declared if name in codes or not content_of(frame, name).dtype.is_temporal()]
+    found = noted.each(
+        lambda name: (name, as_dates(content_of(frame, name), schema.formats[name], codes.get(name, ()))), unread
+    )
+    if problems is None:
+        noted.raise_if_any()
+    return with_columns(frame, {name: adopt(content, frame) for name, content in found})
 
 
 def numbers_of(content: pl.Series) -> FloatArray:
@@ -174,6 +193,8 @@ def learn_levels(contents: Sequence[pl.Series], column: Column) -> pl.Series:
 
     Where types differ between tables, the levels are texts that agree between them.
     """
+    if column.date_codes:
+        return _dates_before_codes(contents, column)
     found = [content.drop_nulls() for content in contents]
     if len(found) > 1:
         found = _of_one_type(found)
@@ -181,6 +202,14 @@ def learn_levels(contents: Sequence[pl.Series], column: Column) -> pl.Series:
     if levels.dtype in (pl.Categorical, pl.Enum) and column.kind != "ordinal":
         return levels.gather(levels.cast(pl.String).arg_sort())
     return levels.sort()
+
+
+def _dates_before_codes(contents: Sequence[pl.Series], column: Column) -> pl.Series:
+    """Dates in their order, then what stands for an absence in that of the schema."""
+    levels = pl.concat([content.cast(pl.String) for content in contents]).drop_nulls().unique().sort()
+    codes = pl.Series([text_of(code) for code in column.date_codes], dtype=pl.String)
+    dates = levels.filter(~levels.is_in(codes.implode()))
+    return dates.append(codes.filter(codes.is_in(levels.implode())))
 
 
 def _of_one_type(contents: list[pl.Series]) -> list[pl.Series]:

@@ -17,7 +17,7 @@ import polars as pl
 from shoal.arrays import BoolArray, Generator, IntArray
 from shoal.domain.absence import coded
 from shoal.domain.axis import Axis
-from shoal.domain.declared import content_of, declared_kind, each_of, numbers_of
+from shoal.domain.declared import content_of, dated, declared_kind, each_of, numbers_of
 from shoal.errors import InputError, ParameterError
 from shoal.frame import Backend, Frame, enter
 from shoal.schema import Column, Level, Schema
@@ -143,7 +143,8 @@ def conformed(frame: Frame, schema: Schema) -> pl.DataFrame:
     names all columns concerned.
     """
     declared = {c.name: c for c in schema.columns if c.role not in ("identifier", "unit", "weight")}
-    return pl.DataFrame(each_of(lambda name: _conformed(frame, name, declared.get(name)), frame.columns))
+    read = dated(frame, schema)
+    return pl.DataFrame(each_of(lambda name: _conformed(read, name, declared.get(name)), frame.columns))
 
 
 def with_codes_as_levels(column: Column) -> Column:

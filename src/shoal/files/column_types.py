@@ -12,6 +12,9 @@ form: they don't say the century.
 Durations are told apart from times of day by their form: ``[H]:MM``, ``[H]:MM:SS`` (hours may pass 24) and ISO's
 ``PnDTnHnMnS`` become whole numbers of seconds, and so does a column of the type duration.
 
+Where values stand for an absence ("unknown", 99999999), a column holds dates or codes: then it becomes texts, dates as
+ISO has them and each code as it came, whether or not anybody has one.
+
 `forms_of` tells in which forms a column could be read. Day and month can't be told apart where no day is above 12;
 then both forms are named, and a person must say which.
 """
@@ -19,12 +22,13 @@ then both forms are named, and a person must say which.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from shoal.errors import ColumnError, InputError
+from shoal.value import Level, codes_of, text_of
 
 __all__ = [
     "DURATIONS",
@@ -216,9 +220,17 @@ def _seconds(column: pl.Series) -> pl.Series:
     return parts // unit if (parts % unit == 0).all() else parts / unit
 
 
-def with_dates(frame: pl.DataFrame, formats: Mapping[str, str]) -> pl.DataFrame:
-    """Read the columns that `formats` names (column to form) as dates or times; those that are already stay."""
-    found = [as_dates(frame[name], form) for name, form in formats.items() if name in frame.columns]
+def with_dates(
+    frame: pl.DataFrame, formats: Mapping[str, str], codes: Mapping[str, Collection[Level]] | None = None
+) -> pl.DataFrame:
+    """Read the columns that `formats` names (column to form) as dates or times; those that are already stay.
+
+    `codes` are the values of each column that stand for an absence, and are none.
+    """
+    known = codes or {}
+    found = [
+        as_dates(frame[name], form, known.get(name, ())) for name, form in formats.items() if name in frame.columns
+    ]
     return frame.with_columns(found)
 
 
@@ -246,11 +258,23 @@ def _fits(known: pl.Series, form: _Form | _Lasting) -> bool:
     return all(form.read(part).null_count() == 0 for part in (known.head(32), known))
 
 
-def as_dates(column: pl.Series, form: str) -> pl.Series:
-    """A column of texts or whole numbers as the dates or times that it writes in `form`."""
+def as_dates(column: pl.Series, form: str, codes: Collection[Level] = ()) -> pl.Series:
+    """A column of texts or whole numbers as the dates or times that it writes in `form`.
+
+    With `codes`, values that stand for an absence, it is a column of texts: dates as ISO has them, durations in
+    seconds, codes as they came. One that was read so before stays as it is.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> as_dates(pl.Series("seen", ["01.02.2021", "unknown"]), "DD.MM.YYYY", ["unknown"]).to_list()
+    ['2021-02-01', 'unknown']
+    """
     known: Mapping[str, _Form | _Lasting] = {**FORMS, **DURATIONS}
     if form not in known:
         raise InputError(f"column '{column.name}'", "format must be supported", hint=f"Supported: {', '.join(known)}.")
+    if codes:
+        return _dates_or_codes(column, form, codes)
     if column.dtype.is_temporal() or (form in DURATIONS and column.dtype.is_numeric()):
         return column
     cells = column.cast(pl.String, strict=False).str.strip_chars()
@@ -263,6 +287,38 @@ def as_dates(column: pl.Series, form: str) -> pl.Series:
             column.name,
             f"must hold dates or times written as {form}",
             got=f"{wrong} cells that are none, the first in row {place}",
-            hint="Correct them, leave cells without a date empty, or declare another format.",
+            hint="Correct them, leave cells without a date empty or list their codes under missing_codes, or declare "
+            "another format.",
         )
     return read.alias(column.name)
+
+
+_DIGITS, _DAY_READ, _TIME_READ = r"^\d+$", r"^\d{4}-\d{2}-\d{2}$", r"^\d{2}:\d{2}:\d{2}$"
+
+
+def _dates_or_codes(column: pl.Series, form: str, codes: Collection[Level]) -> pl.Series:
+    if column.dtype.is_temporal():
+        return _iso(column)
+    spelled = pl.Series([text_of(code) for code in codes], dtype=pl.String)
+    place = codes_of(column, spelled)
+    is_code = pl.Series((place >= 0) & (place < len(spelled)))
+    dates = _iso(_read_once(column.set(is_code, None), form))
+    own = spelled.gather(pl.Series(place).set(~is_code, None))
+    return own.zip_with(is_code, dates).alias(column.name)
+
+
+def _read_once(column: pl.Series, form: str) -> pl.Series:
+    """The dates, times or seconds of a column, which may be written as they are after they have been read."""
+    cells = column.cast(pl.String, strict=False).str.strip_chars()
+    known = cells.filter(cells != "")
+    if form in DURATIONS:
+        return cells.cast(pl.Int64) if len(known) and _all(known, _DIGITS) else as_dates(column, form)
+    pattern, iso = (_TIME_READ, "HH:MM:SS") if FORMS[form].time else (_DAY_READ, "YYYY-MM-DD")
+    return as_dates(column, iso if len(known) and _all(known, pattern) else form)
+
+
+def _iso(column: pl.Series) -> pl.Series:
+    """Dates and times as texts, as ISO has them; midnights as days."""
+    if isinstance(column.dtype, pl.Datetime) and bool((column == column.dt.truncate("1d")).all()):
+        column = column.dt.date()
+    return column.cast(pl.String)

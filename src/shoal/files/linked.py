@@ -15,6 +15,7 @@ from shoal.files.atomic import FilePath
 from shoal.files.source import Labels, Source, is_database
 from shoal.files.table import read_source
 from shoal.files.workbook import WORKBOOK_FORMATS, sheet_names
+from shoal.value import Level
 
 __all__ = ["LinkedSource", "names_in", "read_linked"]
 
@@ -46,7 +47,7 @@ def read_linked(
     names: Sequence[str],
     *,
     formats: Mapping[str, Mapping[str, str]] | None = None,
-    codes: Mapping[str, Collection[str]] | None = None,
+    codes: Mapping[str, Mapping[str, Collection[Level]]] | None = None,
     **options: Any,
 ) -> LinkedSource:
     """Read the tables `names` from a folder, a workbook or a database; what else lies there is not read.
@@ -60,7 +61,7 @@ def read_linked(
     formats
         For each table, the columns with the form of their dates or times.
     codes
-        For each table, the columns whose codes for an absence statistical files give as they are.
+        For each table, the columns with codes for an absence, which statistical files give as they are, and these.
     options
         How delimited text is read: see `shoal.files.read_source`.
     """

@@ -28,6 +28,7 @@ from shoal.files.delimited import TextOptions, delimited, read_delimited
 from shoal.files.source import Labels, Source, check_names, is_database
 from shoal.files.statistical import read_statistical, write_statistical
 from shoal.files.workbook import WORKBOOK_FORMATS, read_workbook
+from shoal.value import Level
 
 __all__ = [
     "arrow_frame",
@@ -70,7 +71,7 @@ def read_source(
     thousands: str | None = None,
     text: Collection[str] = (),
     formats: Mapping[str, str] | None = None,
-    codes: Collection[str] | None = (),
+    codes: Mapping[str, Collection[Level]] | Collection[str] | None = (),
     sheet: str | None = None,
     sql: str | None = None,
     timeout: float | None = None,
@@ -102,7 +103,8 @@ def read_source(
     codes
         Columns of a statistical file whose codes for an absence are read as they are, for the schema to say what they
         mean: user-missing values of SPSS, the marks ``.a`` to ``.z`` of Stata and SAS (then the numbers beside them
-        are texts). None: all columns. In all others they are null.
+        are texts). None: all columns. In all others they are null. A mapping of columns to their codes also says what
+        stands beside the dates of a column that `formats` names.
     sheet
         Which sheet of a workbook. None: the only one that holds something.
     sql
@@ -143,7 +145,8 @@ def read_source(
     else:
         source = _read_file(Path(path), options, sheet, keep, codes)
     frame = in_seconds(source.frame if keep is None else _kept(place, source.frame, keep))
-    return replace(source, frame=with_dates(frame, formats) if formats else frame)
+    beside = codes if isinstance(codes, Mapping) else None
+    return replace(source, frame=with_dates(frame, formats, beside) if formats else frame)
 
 
 def _queried(place: str, sql: str | None, timeout: float | None) -> Source:

@@ -169,8 +169,9 @@ def _frame(given: Any, table: LinkedTable) -> pl.DataFrame:
     check_columns(frame, table.whole)
     read = {name: series(frame, name) for name in frame.columns if _is_read(table, name)}
     for name, form in table.columns.formats.items():
-        if not read[name].dtype.is_temporal():
-            read[name] = as_dates(read[name], form)
+        codes = table.columns.coded.get(name, ())
+        if codes or not read[name].dtype.is_temporal():
+            read[name] = as_dates(read[name], form, codes)
     return pl.DataFrame(list(read.values()))
 
 

@@ -42,7 +42,12 @@ def _moved(column: pl.Series, days: IntArray) -> pl.Series:
         return column + shift
     if column.dtype not in (pl.Date, pl.Datetime):
         rule = "has the role time, and must hold dates, times or whole numbers of days to be moved"
-        raise ColumnError(column.name, rule, got=f"type {column.dtype.base_type()}", hint="Declare its format.")
+        raise ColumnError(
+            column.name,
+            rule,
+            got=f"type {column.dtype.base_type()}",
+            hint="Declare its format, and leave cells without a date empty: codes can't be moved.",
+        )
     return pl.DataFrame([column, shift]).select(pl.col(column.name) + pl.duration(days="by")).to_series()
 
 

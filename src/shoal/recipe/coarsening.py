@@ -267,7 +267,7 @@ def _rewritten(now: Prepared, done: Coarsened) -> Schema:
 def written_column(column: Column, old: pl.Series, new: pl.Series) -> Column:
     """The column as it was written: its old domain is gone; a number that stays one keeps its hierarchy."""
     numeric = column.kind == "numeric" and new.dtype.is_numeric()
-    same = new.dtype == old.dtype
+    same = new.dtype == old.dtype and not column.date_codes
     kind: Kind | None = "numeric" if numeric else "nominal" if new.dtype == pl.String else None
     kind = column.kind if same and not numeric else kind
     return Column(

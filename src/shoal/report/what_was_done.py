@@ -289,9 +289,9 @@ def _missing(column: Column, pair: Pair) -> str:
         return "not used"
     if column.role in ("time", "other"):
         return "published as missing"
-    if column.kind != "numeric":
+    if column.kind != "numeric" and not column.date_codes:
         return "a level of its own"
-    if column.keeps_absence:
+    if column.keeps_absence or column.date_codes:
         return _kept_absence(column)
     if column.missing == "drop":
         return "the row is dropped"
@@ -304,7 +304,8 @@ def _missing(column: Column, pair: Pair) -> str:
 
 def _kept_absence(column: Column) -> str:
     """A number or a reason: what each absence is written as, and means."""
-    empty = f"empty ({column.absence or 'not said why'})" if column.missing == "level" else ""
+    kept = column.missing == "level" or column.kind != "numeric"
+    empty = f"empty ({column.absence or 'not said why'})" if kept else ""
     codes = [f"{text_of(code)} ({meaning})" for code, meaning in (column.missing_codes or {}).items()]
     return f"a level of its own: {', '.join([*([empty] if empty else []), *codes])}"
 

@@ -16,14 +16,24 @@ import polars as pl
 
 from shoal.arrays import FloatArray
 from shoal.schema.described import is_absence
-from shoal.schema.evidence import Facts
+from shoal.schema.evidence import Facts, date_forms, look
 from shoal.value import Level, same_as
 
-__all__ = ["ABSENT_WORDS", "codes_seen", "meaning_of", "question", "without_codes", "words_among_numbers"]
+__all__ = [
+    "ABSENT_WORDS",
+    "codes_among_dates",
+    "codes_seen",
+    "meaning_of",
+    "question",
+    "without_codes",
+    "words_among_numbers",
+]
 
 FEWEST_PEOPLE = 5
 _FEW_NUMBERS = 20  # different values up to which numbers among texts may be codes
 _APART = 5.0  # usual steps
+_FEW_DATES = 3  # different dates, fewer of which prove nothing
+_NO_DATE = r"^(?:0+|7+|8+|9+|-\d+)$"
 _LIKE_A_CODE = re.compile(r"-[1-9]|-?(?:[789]|9[789]|99+[789]?|88+|77+)(?:\.0)?")
 ABSENT_WORDS = frozenset(
     (
@@ -163,6 +173,29 @@ def words_among_numbers(fact: Facts, *, coded: bool = True) -> dict[str, int]:
     if not is_word.any() or not _are_numbers(numbers, coded):
         return {}
     return {str(value): int(n) for value, n in counted.filter(is_word).iter_rows()}
+
+
+def codes_among_dates(fact: Facts) -> dict[str, int]:
+    """Words and numbers for an absence in a column that holds dates or times but for these, and their cells.
+
+    A number is one of the digits 0, 7, 8 or 9 alone, or below 0, which no date is.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from shoal.schema.evidence import look
+    >>> codes_among_dates(look(pl.Series("seen", ["01.02.2021", "31.12.2020", "07.05.2021", "unknown"])))
+    {'unknown': 1}
+    """
+    if fact.cells.dtype != pl.String and not fact.cells.dtype.is_integer():
+        return {}
+    counted = _counted(fact.cells.drop_nulls())
+    texts = counted["value"].cast(pl.String).str.strip_chars()
+    is_code = texts.str.to_lowercase().is_in(list(ABSENT_WORDS)) | texts.str.contains(_NO_DATE)
+    rest = counted["value"].filter(~is_code)
+    if not is_code.any() or len(rest) < _FEW_DATES or not date_forms(look(rest)):
+        return {}
+    return {str(value): int(n) for value, n in counted.filter(is_code).iter_rows()}
 
 
 def _are_numbers(texts: pl.Series, coded: bool) -> bool:

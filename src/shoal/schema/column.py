@@ -65,7 +65,8 @@ class Column:
         being removed; a text says what it names, where columns of several tables name the same.
     format
         How the file writes the dates or times of the column, ``"DD.MM.YYYY"``: see
-        `shoal.files.column_types`. None: as ISO has it, or the column holds none.
+        `shoal.files.column_types`. None: as ISO has it, or the column holds none. With missing codes beside it, each
+        of these is a level of its own, after all dates, and the column is written as texts.
     """
 
     name: str
@@ -220,6 +221,11 @@ class Column:
     def is_removed(self) -> bool:
         """Whether no release has the column: it names somebody, and under no pseudonym."""
         return self.role in NAMING and not self.pseudonym
+
+    @property
+    def date_codes(self) -> tuple[Level, ...]:
+        """The values of a column of dates or times that stand for an absence, and are none of its dates."""
+        return tuple(self.missing_codes or ()) if self.format in FORMS and self.levels is None else ()
 
     @classmethod
     def from_dict(cls, name: str, words: Mapping[str, Any]) -> Column:

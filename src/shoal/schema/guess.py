@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from shoal.schema import Role
+from shoal.schema.arithmetic import Formula
 from shoal.schema.codes_seen import ABSENT_WORDS
 from shoal.schema.dependency import Dependency
 from shoal.schema.described import (
@@ -32,7 +33,16 @@ from shoal.schema.evidence import (
     states,
     states_among,
 )
-from shoal.schema.guess_beside import Guess, by_reference, in_batteries, in_scales, naming, one_each, with_codes
+from shoal.schema.guess_beside import (
+    Guess,
+    by_formula,
+    by_reference,
+    in_batteries,
+    in_scales,
+    naming,
+    one_each,
+    with_codes,
+)
 from shoal.schema.guess_kind import MOST_LEVELS
 from shoal.schema.keys import by_repeats
 from shoal.schema.name_words import (
@@ -79,12 +89,15 @@ _MANY_DAYS, _LAST_DAY = 100, 60_000  # different days of a column of dates; days
 _CLINICAL = 3  # columns whose names speak plainly of findings, from which on short names do too
 
 
-def guess_roles(facts: Sequence[Facts], found: Sequence[Dependency]) -> dict[str, Guess]:
-    """The role of each column; `found` says which columns follow from others."""
+def guess_roles(
+    facts: Sequence[Facts], found: Sequence[Dependency], computed: Sequence[Formula] = ()
+) -> dict[str, Guess]:
+    """The role of each column; `found` says which columns follow from others, `computed` which by arithmetic."""
     beside = frozenset(word for fact in facts for word in fact.words)
     clinical = sum(_speaks_of_findings(fact) for fact in facts) >= _CLINICAL
     guesses = {fact.name: _not_amount(fact, _role(fact, beside, clinical), facts) for fact in facts}
-    asked = in_scales(facts, in_batteries(facts, by_reference(facts, by_repeats(facts, guesses))))
+    beside_others = by_formula(facts, by_reference(facts, by_repeats(facts, guesses)), computed)
+    asked = in_scales(facts, in_batteries(facts, beside_others))
     return one_each(facts, naming(facts, with_codes(facts, asked, found), found))
 
 

@@ -12,11 +12,22 @@ from dataclasses import dataclass
 import polars as pl
 
 from shoal.schema import Role
+from shoal.schema.arithmetic import Formula
 from shoal.schema.dependency import Dependency
 from shoal.schema.evidence import Facts
 from shoal.schema.name_words import CODED, DESCRIBING, HOUSEHOLD, NUMBERED
 
-__all__ = ["Guess", "by_reference", "in_batteries", "in_scales", "naming", "one_each", "says_the_same", "with_codes"]
+__all__ = [
+    "Guess",
+    "by_formula",
+    "by_reference",
+    "in_batteries",
+    "in_scales",
+    "naming",
+    "one_each",
+    "says_the_same",
+    "with_codes",
+]
 
 _BATTERY, _FEW_ANSWERS = 4, 11  # columns of one battery, and the most answers that a question has
 
@@ -48,6 +59,27 @@ def by_reference(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> dict[s
         if other is not None and guesses[other].role in ("quasi", "sensitive"):
             role = guesses[other].role
             made[fact.name] = Guess(role=role, reason=f"{fact.quoted}: it names {other}, which is {role}")
+    return made
+
+
+def by_formula(facts: Sequence[Facts], guesses: Mapping[str, Guess], computed: Sequence[Formula]) -> dict[str, Guess]:
+    """What follows from others by arithmetic has their role, if they all have one.
+
+    Sensitive columns are released as they are, so the result of a public formula of them tells nothing more: this is
+    no guess. It must hold in every row, and the column be empty where one of the others is.
+    """
+    made, known = dict(guesses), {fact.name: fact.cells for fact in facts}
+    for one in computed:
+        names = (one.column, *one.of)
+        unsure = [name for name in names if _is_open(made[name])]
+        others = [name for name in names if name not in unsure]
+        roles = {made[name].role for name in others}
+        if one.share < 1 or len(unsure) != 1 or len(roles) != 1 or any(made[name].named for name in others):
+            continue
+        told = pl.DataFrame([known[name].is_null() for name in others]).sum_horizontal() > 0
+        if (role := roles.pop()) in ("quasi", "sensitive") and not (known[unsure[0]].is_not_null() & told).any():
+            listed = f"{', '.join(others)} {'is' if len(others) == 1 else 'are'} {role}"
+            made[unsure[0]] = Guess(role=role, reason=f"{one.column} is {one.words}, and {listed}")
     return made
 
 

@@ -14,8 +14,10 @@ largest value are somebody's.
 
 from __future__ import annotations
 
+import json
 import math
 import os
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -30,7 +32,15 @@ from shoal.files.column_types import DURATIONS
 from shoal.frame import enter, series
 from shoal.record import Record
 from shoal.schema import Column, Level, Schema
-from shoal.schema.codes_seen import codes_seen, meaning_of, question, without_codes, words_among_numbers
+from shoal.schema.arithmetic import Formula, formulas
+from shoal.schema.codes_seen import (
+    codes_among_dates,
+    codes_seen,
+    meaning_of,
+    question,
+    without_codes,
+    words_among_numbers,
+)
 from shoal.schema.column import NAMING
 from shoal.schema.dependency import Dependency, dependencies
 from shoal.schema.described import absences_among
@@ -49,6 +59,7 @@ from shoal.value import text_of
 
 __all__ = ["Proposal", "propose", "words_in"]
 
+_MOST_COLUMNS = 500  # among which formulas are sought
 _MOST_NAMED = 20  # columns of the codebook that are named for not being there
 
 Codebook: TypeAlias = Labels | Mapping[str, str] | str | os.PathLike[str] | None
@@ -74,7 +85,8 @@ class Proposal(Record):
 
     `doubtful` are values that may stand for an absence, by column; `undecided` the columns that nothing speaks for,
     which are quasi-identifiers out of caution, and may be sensitive, those that tell most people apart first;
-    `follows` the quasi-identifiers that follow from others; `unused` what a codebook describes and the table does not
+    `follows` the quasi-identifiers that follow from others; `sums` the columns that are sums of others, of which some
+    are masked and some are not; `unused` what a codebook describes and the table does not
     have.
 
     Examples
@@ -94,6 +106,7 @@ class Proposal(Record):
     doubtful: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     undecided: tuple[str, ...] = ()
     follows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
 
     @property
@@ -109,6 +122,9 @@ class Proposal(Record):
         if name in self.follows:
             made = ", ".join(f'"{other}"' for other in self.follows[name])
             asked.append(f"Is it made from that? If so: derived = [{made}]")
+        if name in self.sums:
+            terms = ", ".join([*(f"{_key(other)} = 1" for other in self.sums[name]), f"{_key(name)} = -1"])
+            asked.append(f"Must the sum hold in the release? If so: [[rules]] with sum = {{ {terms} }} and equals = 0")
         return "".join(f"\n{one}" for one in asked)
 
     def to_toml(self) -> str:
@@ -150,12 +166,15 @@ def propose(table: Any, labels: Labels | None = None, *, codebook: Codebook = No
     known = {name: codes for name in frame.columns if (codes := _absences(series(frame, name), said))}
     facts = [_look(series(frame, name), known.get(name, {}), said) for name in frame.columns]
     found = dependencies({fact.name: fact.cells for fact in facts})
-    roles = guess_roles(facts, found)
+    computed = formulas({fact.name: fact.cells for fact in facts}) if len(facts) <= _MOST_COLUMNS else ()
+    roles = guess_roles(facts, found, computed)
     unit = next((fact.cells for fact in facts if roles[fact.name].role == "unit"), None)
     why_coded = _why_coded(facts, roles, found)
     entries = [
         _with_codes(
-            _entry(fact, roles[fact.name], unit, found, why_coded), known.get(fact.name, {}), _declarer(fact, said)
+            _entry(fact, roles[fact.name], unit, _follows(found, computed, fact.name), why_coded),
+            known.get(fact.name, {}),
+            _declarer(fact, said),
         )
         for fact in facts
     ]
@@ -164,7 +183,8 @@ def propose(table: Any, labels: Labels | None = None, *, codebook: Codebook = No
         reasons={column.name: reason for column, reason in entries},
         doubtful=_doubtful(facts, [column for column, _ in entries]),
         undecided=_by_weight([fact for fact in facts if roles[fact.name].undecided]),
-        follows=_made_from(found, roles),
+        follows=_made_from((*computed, *found), roles),
+        sums=_sums_asked(computed, roles),
         unused=unused,
     )
 
@@ -178,7 +198,19 @@ def _entropy(cells: pl.Series) -> float:
     return float(cells.alias("value").value_counts(name="n")["n"].entropy(normalize=True) or 0.0)
 
 
-def _made_from(found: Sequence[Dependency], roles: Mapping[str, Guess]) -> dict[str, tuple[str, ...]]:
+def _key(name: str) -> str:
+    """A column's name as a key of TOML."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
+
+
+def _sums_asked(computed: Sequence[Formula], roles: Mapping[str, Guess]) -> dict[str, tuple[str, ...]]:
+    """The columns that are sums of others in every row, of which some would be masked and others not."""
+    sums = [one for one in computed if one.share == 1 and one.is_sum]
+    mixed = {one.column: {roles[name].role for name in (one.column, *one.of)} for one in sums}
+    return {one.column: one.of for one in sums if mixed[one.column] == {"quasi", "sensitive"}}
+
+
+def _made_from(found: Sequence[Dependency | Formula], roles: Mapping[str, Guess]) -> dict[str, tuple[str, ...]]:
     """Quasi-identifiers that follow from others in all rows or nearly all; of two that say the same, the later one."""
     made: dict[str, tuple[str, ...]] = {}
     place = {name: i for i, name in enumerate(roles)}
@@ -193,10 +225,15 @@ def _absences(column: pl.Series, said: Labels) -> dict[Level, str]:
     """The codes for an absence: those declared, those whose meaning is one, else words among numbers."""
     meanings = said.values.get(column.name, {})
     declared = said.absences.get(column.name, {}) | absences_among(meanings)
-    if declared or column.dtype != pl.String:
+    if declared or not (column.dtype == pl.String or column.dtype.is_integer()):
         return declared
     fact = look(column)
-    return {word: meaning_of(word) for word in words_among_numbers(fact, coded=is_unordered(fact))}
+    found = words_among_numbers(fact, coded=is_unordered(fact)) or codes_among_dates(fact)
+    return {_read(word, column): meaning_of(word) for word in found}
+
+
+def _read(word: str, column: pl.Series) -> Level:
+    return int(word) if column.dtype.is_integer() else word
 
 
 def _declarer(fact: Facts, said: Labels) -> str:
@@ -229,7 +266,8 @@ def _with_codes(entry: tuple[Column, str], codes: Mapping[Level, str], declarer:
     if not codes or column.role in NAMING:
         return entry
     listed = ", ".join(map(text_of, codes))
-    why = f"The {declarer} says that" if declarer else "Numbers but for words, so it is taken that"
+    but_for = "Dates but for these" if column.format else "Numbers but for words"
+    why = f"The {declarer} says that" if declarer else f"{but_for}, so it is taken that"
     stand = "stands" if len(codes) == 1 else "stand"
     return replace(column, missing_codes=codes), f"{reason} {why} {listed} {stand} for an absence."
 
@@ -256,9 +294,8 @@ def _both(one: Dependency, known: Mapping[str, Facts]) -> tuple[Facts, Facts]:
 
 
 def _entry(
-    fact: Facts, guess: Guess, unit: pl.Series | None, found: Sequence[Dependency], why_coded: Mapping[str, str]
+    fact: Facts, guess: Guess, unit: pl.Series | None, follows: str, why_coded: Mapping[str, str]
 ) -> tuple[Column, str]:
-    follows = _follows(found, fact.name)
     if guess.role in NAMING:
         return Column(name=fact.name, role=guess.role), _sentence(guess.reason, follows, _marked(fact), _gaps(fact))
     forms = date_forms(fact)
@@ -296,8 +333,12 @@ def _dated(fact: Facts, guess: Guess, forms: tuple[str, ...], follows: str) -> t
     return column, _sentence(guess.reason, unsure, follows, _gaps(fact))
 
 
-def _follows(found: Sequence[Dependency], name: str) -> str:
-    """From which columns this one follows: the two coarsest suffice to see it."""
+def _follows(found: Sequence[Dependency], computed: Sequence[Formula], name: str) -> str:
+    """From which columns this one follows: by a formula, else the two coarsest suffice to see it."""
+    formula = next((one for one in computed if one.column == name), None)
+    if formula is not None:
+        share = "" if formula.share == 1 else f" in {math.floor(1000 * formula.share) / 10}% of rows"
+        return f"Where all are known, it is {formula.words}{share}"
     mine = [one for one in found if one.column == name][:2]
     exact = [" and ".join(one.of) for one in mine if one.share == 1]
     if exact:

@@ -264,9 +264,9 @@ class Schema:
         return {column.name: column.format for column in self.columns if column.format is not None}
 
     @property
-    def coded(self) -> tuple[str, ...]:
-        """The columns that declare codes for an absence."""
-        return tuple(column.name for column in self.columns if column.missing_codes)
+    def coded(self) -> dict[str, tuple[Level, ...]]:
+        """The columns that declare codes for an absence, each with these."""
+        return {column.name: tuple(column.missing_codes) for column in self.columns if column.missing_codes}
 
     @property
     def released(self) -> Schema:

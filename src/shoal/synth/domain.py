@@ -34,7 +34,7 @@ from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.conform import as_written, check_columns, prepare
 from shoal.domain import Axis, Domain
 from shoal.domain.absence import coded, numbers
-from shoal.domain.declared import content_of, declared_kind, each_of, numbers_of
+from shoal.domain.declared import content_of, dated, declared_kind, each_of, numbers_of
 from shoal.domain.domain import with_codes_as_levels
 from shoal.dp import ProtectedUnit
 from shoal.dp.unit import rows_within
@@ -112,7 +112,7 @@ def encode_table(
     check_columns(frame, schema)
     if len(frame) == 0:
         raise InputError("table", "must have at least one row", got="0 rows")
-    codes, rows, places = held.cells(frame)
+    codes, rows, places = held.cells(dated(frame, schema))
     if len(rows) == 0:
         raise InputError("table", ALL_DROPPED, got="0 rows")
     if schema.unit is not None and unit is not None and rng is not None:

@@ -34,9 +34,9 @@ from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
 from shoal.conform import floats
 from shoal.domain import Axis, Domain
-from shoal.domain.declared import numbers_of
+from shoal.domain.declared import dated, numbers_of
 from shoal.errors import GuaranteeError, ParameterError
-from shoal.frame import enter, series
+from shoal.frame import Frame, enter, series
 from shoal.method import ReportText
 from shoal.params import ColumnNames, Help, Range
 from shoal.rng import fresh_seed, stream
@@ -118,7 +118,7 @@ class MultipleImputation(Synthesizer):
         encoded = encode_table(table, schema, bins=1, missing="level", public=False, owner="MultipleImputation")
         named = encoded.domain.names if self.columns is None else tuple(self.columns)
         targets = [encoded.domain.position(name, "columns") for name in named]
-        content = _content(table, encoded.domain)
+        content = _content(dated(enter(table), schema), encoded.domain)
         if len(next(iter(content.values()))) != encoded.n:
             raise ParameterError("MultipleImputation", "rows with missing numbers must be dropped beforehand")
         return MultipleModel(
@@ -350,8 +350,7 @@ def _standard(values: FloatArray, original: FloatArray) -> FloatArray:
     return np.column_stack([place, absent]) if len(known) < len(original) else place[:, None]
 
 
-def _content(table: Any, domain: Domain) -> dict[int, FloatArray]:
-    frame = enter(table)
+def _content(frame: Frame, domain: Domain) -> dict[int, FloatArray]:
     out = {}
     for j, axis in enumerate(domain.axes):
         content = series(frame, axis.name)

@@ -400,7 +400,7 @@ def _table(words: Words, say: Progress) -> tuple[Any, Any]:
         return linked_source(opened, linked), linked
     schema = Schema.from_dict(words["schema"])
     source = source_of(opened, schema.coded)
-    return replace(source, frame=with_dates(source.frame, schema.formats)), schema
+    return replace(source, frame=with_dates(source.frame, schema.formats, schema.coded)), schema
 
 
 def _sampled(source: Any, schema: Any, n: int | None) -> tuple[Any, Any]:

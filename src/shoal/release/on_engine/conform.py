@@ -25,6 +25,7 @@ from shoal.encode import Coding, Encoder, absences, coding_of_counts, palette, s
 from shoal.engine import PERSON, ROWS, Engine, Relation
 from shoal.errors import ColumnError, InputError, Problems, ProblemsError, SchemaError
 from shoal.fact import Fact
+from shoal.files.column_types import FORMS
 from shoal.frame import enter, series
 from shoal.recipe.rules import refuse_rules
 from shoal.schema import Column, Schema
@@ -146,7 +147,8 @@ def _missing_facts(engine: Engine, relation: Relation, columns: Sequence[Column]
 
 
 def _is_number(column: Column, relation: Relation) -> bool:
-    return relation.types[column.name].is_numeric() and column.levels is None and column.kind in (None, "numeric")
+    numeric = column.kind in (None, "numeric") and column.format not in FORMS  # 20200213 is a date if declared so
+    return relation.types[column.name].is_numeric() and column.levels is None and numeric
 
 
 def _refuse(schema: Schema) -> None:
@@ -310,6 +312,7 @@ def _prepared(engine: Engine, relation: Relation, schema: Schema) -> Relation:
     types = {name: pl.Float64() if name in wide else dtype for name, dtype in relation.types.items()}
     dated = {c.name for c in present.columns if c.name in schema.formats}
     types |= {name: pl.Datetime("us") for name in dated if not relation.types[name].is_temporal()}
+    types |= {c.name: pl.String() for c in present.columns if c.date_codes}
 
     def batch(rows: pl.DataFrame) -> pl.DataFrame:
         if len(rows) == 0:
