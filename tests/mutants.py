@@ -32,7 +32,7 @@ ROOMS = {
     },
     "ledger": {
         "ledger/account.py": ["ledger/test_account.py"],
-        "ledger/account_rows.py": ["ledger/test_account.py", "ledger/test_one_book.py"],
+        "ledger/account_rows.py": ["ledger/test_limits.py", "ledger/test_account.py", "ledger/test_one_book.py"],
         "ledger/amount.py": ["ledger/test_amount.py"],
         "ledger/archive.py": ["ledger/test_archive.py"],
         "ledger/chain.py": ["ledger/test_chain.py", "ledger/test_tampering.py"],

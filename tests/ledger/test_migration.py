@@ -17,7 +17,7 @@ from shoal.dp import Account, Budget
 from shoal.dp.journal import Journal
 from shoal.errors import FileError, GuaranteeError, InputError
 from shoal.ledger import Ledger, layouts
-from shoal.ledger.migration import migrate_file, migrate_ledger
+from shoal.ledger.migration import has_earlier_layout, migrate_file, migrate_ledger
 
 KEY = "ab" * 32
 OLD = "shoal budget account, version 1"
@@ -274,3 +274,8 @@ def test_a_file_that_is_no_ledger_is_left_alone(tmp_path):
     sqlite3.connect(tmp_path / "x.db").close()
     with pytest.raises(InputError):
         migrate_ledger(f"sqlite:///{tmp_path / 'x.db'}")
+
+
+def test_looking_for_an_earlier_layout_makes_no_database(tmp_path):
+    assert not has_earlier_layout(f"sqlite:///{tmp_path / 'none.db'}")
+    assert not list(tmp_path.iterdir())
