@@ -48,8 +48,18 @@ def test_of_a_large_lattice_the_steps_around_are_counted():
     found = neighbourhood(prepare(table, schema), shoal.Generalize(k=2), {"c0": 1})
     assert len(found.nodes) <= MOST_NODES
     centre = (1, *[0] * 7)
-    assert centre in found.nodes
     places = [{level: i for i, level in enumerate(levels)} for levels in found.levels.values()]
-    for node in found.nodes:
-        steps = [place[a] - place[b] for place, a, b in zip(places, node, centre, strict=True)]
-        assert all(abs(step) <= 1 for step in steps)
+    steps = [
+        sum(abs(place[a] - place[b]) for place, a, b in zip(places, node, centre, strict=True)) for node in found.nodes
+    ]
+    assert sorted(steps)[:10] == [0, *[1] * 9]  # up in each column, down in the first
+    furthest = max(steps)
+    assert furthest > 2  # a person can walk on from a step
+    within = [node for node in product(*map(range, map(len, places))) if abs(node[0] - 1) + sum(node[1:]) <= furthest]
+    assert len(found.nodes) == len(within)  # whole rounds
+
+
+def test_of_many_combinations_one_round_is_counted(prepared, monkeypatch):
+    monkeypatch.setattr("shoal.coarsening.neighbourhood.MOST_COUNTED", 1)
+    found = neighbourhood(prepared, shoal.Generalize(k=4), {})
+    assert len(found.nodes) == 1 + len(found.levels)

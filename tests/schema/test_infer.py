@@ -170,8 +170,10 @@ def test_many_levels_are_not_printed():
 
 
 def test_missing_numbers_ask_for_a_choice():
-    _, reason = column_of("age", [None, float("nan"), *range(58)])
-    assert "2 of 60 cells are missing: choose level, drop, median or a number" in reason
+    proposal = propose(pl.DataFrame({"age": [None, float("nan"), *range(58)], "size": range(60)}))
+    assert proposal.reasons["age"].endswith("2 of 60 cells are missing.")  # what is so, whatever is chosen later
+    assert "What shall a missing number be?" in proposal.comments["age"]
+    assert "missing number" not in proposal.comments["size"]
     _, reason = column_of("town", [None, "a"] * 30)
     assert reason.endswith("30 of 60 cells are missing.")
 
@@ -199,6 +201,7 @@ def test_toml_tells_to_check_and_gives_the_schema_back(people):
         "undecided": list(proposal.undecided),
         "follows": {"sex": ["town"]},
         "sums": {},
+        "gaps": [],
         "unused": [],
     }
     assert all("Undecided" in proposal.reasons[name] for name in proposal.undecided)

@@ -1,7 +1,8 @@
 """The choices of levels around one: what each would suppress and lose, so that a person can try them by hand.
 
-A node of the lattice is one level for each quasi-identifier. Small lattices are counted whole; of others the box of one
-step up or down in every column, or (of many columns) one step in one column at a time. Counts are exact.
+A node of the lattice is one level for each quasi-identifier. Small lattices are counted whole; of others the nodes that
+are few steps away, a step being one level of one column: as many whole rounds as the work allows, and always one.
+Counts are exact.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from shoal.record import Record
 __all__ = ["Neighbour", "Neighbourhood", "neighbourhood"]
 
 MOST_NODES = 2_500
+MOST_COUNTED = 20_000_000  # combinations in all nodes together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,13 +78,16 @@ class Neighbourhood(Record):
 def neighbourhood(prepared: Prepared, method: Generalize, centre: Mapping[str, int]) -> Neighbourhood:
     """Count the choices of levels around `centre`, the level of each quasi-identifier.
 
-    Cost: one count of the distinct combinations for each node, at most 2,500 of them.
+    Cost: one count of the distinct combinations for each node, of at most 2,500 nodes and 20 million combinations.
     """
     conditions = Conditions.of(prepared, k=method.k, diversity=None, closeness=None, subsets=None)
     counter = replace(method, limits=None).counter(prepared, conditions)
     names = [ladder.name for ladder in counter.ladders]
     at = tuple(_place(levels, centre.get(name, 0)) for name, levels in zip(names, counter.levels, strict=True))
-    nodes = {_levels_at(counter, node): _counted(counter, node) for node in _around(counter.shape, at)}
+    nodes = {
+        _levels_at(counter, node): _counted(counter, node)
+        for node in _around(counter.shape, at, counter.combinations.n)
+    }
     levels = {name: tuple(some) for name, some in zip(names, counter.levels, strict=True)}
     return Neighbourhood(k=method.k, levels=levels, nodes=nodes)
 
@@ -92,17 +97,25 @@ def _place(levels: list[int], level: int) -> int:
     return max((i for i, known in enumerate(levels) if known <= level), default=0)
 
 
-def _around(shape: tuple[int, ...], at: Node) -> Iterator[Node]:
-    if math.prod(shape) <= MOST_NODES:
+def _around(shape: tuple[int, ...], at: Node, n_combinations: int) -> Iterator[Node]:
+    """Nodes by their steps from `at`: every node if there is room for all, else whole rounds of them."""
+    room = max(1, min(MOST_NODES, MOST_COUNTED // max(1, n_combinations)))
+    if math.prod(shape) <= room:
         yield from product(*map(range, shape))
         return
-    steps = [range(max(0, i - 1), min(size, i + 2)) for i, size in zip(at, shape, strict=True)]
-    if math.prod(map(len, steps)) <= MOST_NODES:
-        yield from product(*steps)
-        return
     yield at
-    for j, some in enumerate(steps):
-        yield from ((*at[:j], i, *at[j + 1 :]) for i in some if i != at[j])
+    seen, ring = {at}, sorted(_next_to(at, shape))
+    while ring:
+        yield from ring
+        seen.update(ring)
+        ring = sorted({node for one in ring for node in _next_to(one, shape)} - seen)
+        if len(seen) + len(ring) > room:
+            return
+
+
+def _next_to(node: Node, shape: tuple[int, ...]) -> Iterator[Node]:
+    for j, (level, size) in enumerate(zip(node, shape, strict=True)):
+        yield from ((*node[:j], i, *node[j + 1 :]) for i in (level - 1, level + 1) if 0 <= i < size)
 
 
 def _levels_at(counter: Counter, node: Node) -> tuple[int, ...]:

@@ -86,8 +86,8 @@ class Proposal(Record):
     `doubtful` are values that may stand for an absence, by column; `undecided` the columns that nothing speaks for,
     which are quasi-identifiers out of caution, and may be sensitive, those that tell most people apart first;
     `follows` the quasi-identifiers that follow from others; `sums` the columns that are sums of others, of which some
-    are masked and some are not; `unused` what a codebook describes and the table does not
-    have.
+    are masked and some are not; `gaps` the columns where numbers are missing and nothing says what they shall be;
+    `unused` what a codebook describes and the table does not have.
 
     Examples
     --------
@@ -107,16 +107,19 @@ class Proposal(Record):
     undecided: tuple[str, ...] = ()
     follows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    gaps: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
 
     @property
     def comments(self) -> dict[str, str]:
-        """The reasons, and below each what to ask: about an undecided role, a derived column, codes for an absence."""
+        """The reasons, and below each what to ask: its role, codes for an absence, missing numbers, derivation."""
         return {name: f"{reason}{self._questions(name)}" for name, reason in self.reasons.items()}
 
     def _questions(self, name: str) -> str:
         codes = question(self.doubtful.get(name, {}), listed=bool(self.schema[name].levels))
         asked = [codes] if codes else []
+        if name in self.gaps:
+            asked.append('What shall a missing number be? missing = "level", "drop", "median" or a number')
         if name in self.undecided:
             asked.insert(0, 'Must nobody learn it? If so: role = "sensitive"')
         if name in self.follows:
@@ -185,8 +188,14 @@ def propose(table: Any, labels: Labels | None = None, *, codebook: Codebook = No
         undecided=_by_weight([fact for fact in facts if roles[fact.name].undecided]),
         follows=_made_from((*computed, *found), roles),
         sums=_sums_asked(computed, roles),
+        gaps=tuple(one.name for (one, _), fact in zip(entries, facts, strict=True) if _needs_rule(one, fact)),
         unused=unused,
     )
+
+
+def _needs_rule(column: Column, fact: Facts) -> bool:
+    """Whether numbers are missing, and nothing says what they shall be."""
+    return column.kind == "numeric" and column.missing == "error" and _n_missing(fact) > 0
 
 
 def _by_weight(facts: Sequence[Facts]) -> tuple[str, ...]:
@@ -304,7 +313,7 @@ def _entry(
     kind, why = guess_kind(fact, guess.role, why_coded.get(fact.name, ""))
     levels, kind, remark = guess_levels(fact, kind, unit)
     column = Column(name=fact.name, role=guess.role, kind=kind, levels=levels)
-    gaps = _gaps(fact, numeric=kind == "numeric")
+    gaps = _gaps(fact)
     return column, _sentence(guess.reason, why, remark, follows, _marked(fact), gaps)
 
 
@@ -323,7 +332,7 @@ def _dated(fact: Facts, guess: Guess, forms: tuple[str, ...], follows: str) -> t
     if form in DURATIONS:
         sure = f"All its {fact.n_distinct:,} different values are durations ({form}), read as seconds"
         column = Column(name=fact.name, role=guess.role, kind="numeric", format=form)
-        return column, _sentence(guess.reason, sure, follows, _gaps(fact, numeric=True))
+        return column, _sentence(guess.reason, sure, follows, _gaps(fact))
     if other is None:
         column = Column(name=fact.name, role=guess.role, kind="ordinal", format=form)
         sure = f"All its {fact.n_distinct:,} different values are {form}, and in no other form"
@@ -351,12 +360,14 @@ def _judged_on(one: Dependency) -> str:
     return "rows" if len(one.of) == 1 else "the rows that share both values with another"
 
 
-def _gaps(fact: Facts, *, numeric: bool = False) -> str:
-    n_missing = len(fact.cells) - fact.n_known - fact.n_coded
-    if not n_missing:
-        return ""
-    share = f"{n_missing:,} of {len(fact.cells):,} cells {'is' if n_missing == 1 else 'are'} missing"
-    return f"{share}: choose level, drop, median or a number" if numeric else share
+def _n_missing(fact: Facts) -> int:
+    return len(fact.cells) - fact.n_known - fact.n_coded
+
+
+def _gaps(fact: Facts) -> str:
+    n_missing = _n_missing(fact)
+    verb = "is" if n_missing == 1 else "are"
+    return f"{n_missing:,} of {len(fact.cells):,} cells {verb} missing" if n_missing else ""
 
 
 def _sentence(*parts: str) -> str:

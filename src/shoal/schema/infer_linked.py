@@ -37,7 +37,7 @@ _HEADER = """\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkedProposal:
-    """A schema of linked tables, and for each column the reason of its entry.
+    """A schema of linked tables, and what was proposed for each table by itself.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class LinkedProposal:
     """
 
     schema: LinkedSchema
-    reasons: Mapping[str, Mapping[str, str]]
+    proposals: Mapping[str, Proposal]
 
     def to_toml(self) -> str:
         """The schema as TOML text, with the reasons as comments."""
@@ -57,10 +57,10 @@ class LinkedProposal:
 
     def _table(self, table: LinkedTable) -> Iterator[str]:
         words = table.to_dict()
-        columns = words.pop("columns", {})
+        columns, comments = words.pop("columns", {}), self.proposals[table.name].comments
         yield tomli_w.dumps({"tables": {table.name: words}})
         for name, entry in columns.items():
-            yield toml_comment(self.reasons[table.name].get(name, "")) + tomli_w.dumps(
+            yield toml_comment(comments.get(name, "")) + tomli_w.dumps(
                 {"tables": {table.name: {"columns": {name: entry}}}}
             )
 
@@ -86,9 +86,7 @@ def propose_linked(tables: Mapping[str, Any]) -> LinkedProposal:
         _table(name, root, links[name], depth, frames, proposals[name])
         for name in sorted(frames, key=lambda name: depth[name])
     ]
-    return LinkedProposal(
-        schema=LinkedSchema(tuple(made)), reasons={name: one.comments for name, one in proposals.items()}
-    )
+    return LinkedProposal(schema=LinkedSchema(tuple(made)), proposals=proposals)
 
 
 def _frame(table: Any) -> pl.DataFrame:

@@ -114,7 +114,8 @@ class Opened:
     preview
         The first rows as texts, as many columns as `preview_columns` names.
     proposal
-        ``{"schema": ..., "reasons": ...}``; None in the first stage.
+        ``{"schema": ..., "reasons": ...}``, of linked tables ``{"schema": ..., "tables": {name: ...}}``; None in the
+        first stage.
     scan
         What the identifier scan found (`shoal.compliance.scan.Scan.to_dict`); None in the first stage.
     notes
@@ -146,6 +147,16 @@ class Opened:
     copy: str | None = None
     tables: Mapping[str, int] = field(default_factory=dict)
     previews: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def proposed(self, table: str) -> Mapping[str, Any]:
+        """What was proposed for a table, with its schema as it was; for the only one where tables aren't linked."""
+        words = self.proposal or {}
+        if not table:
+            return words
+        return {
+            **words.get("tables", {}).get(table, {}),
+            "schema": words.get("schema", {}).get("tables", {}).get(table, {}),
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """The look as JSON-safe words."""

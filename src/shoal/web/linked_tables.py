@@ -52,7 +52,7 @@ def open_linked(path: str | Path, *, keep: Path | None = None, **asked: Any) -> 
         previews={name: (list(view.preview_columns), list(view.preview)) for name, view in views.items()},
         proposal={
             "schema": proposed.schema.to_dict(),
-            "reasons": {name: dict(reasons) for name, reasons in proposed.reasons.items()},
+            "tables": {name: one.to_dict() for name, one in proposed.proposals.items()},
         },
         copy=None if keep is None else _copied(source.frame, keep / "kept"),
         scan={"findings": [_with_table(one, n) for n, view in views.items() for one in (view.scan or {})["findings"]]},

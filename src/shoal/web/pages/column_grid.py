@@ -100,7 +100,7 @@ class Grid:
         if role == "to settle":
             return {one["column"] for one in self.found.get("problems", [])}
         if role == "undecided":
-            return set((self.opened.proposal or {}).get("undecided", ()))
+            return set(self.opened.proposed(self.table).get("undecided", ()))
         if role == NO_RANGE:
             return {name for name, words in self.words.items() if _is_bare(words)}
         return {name for name, words in self.words.items() if words.get("role") == role}
@@ -217,7 +217,7 @@ class Grid:
 
     def _remedies(self, name: str, fix: Mapping[str, Any]) -> list[Html]:
         """A press for each way to settle a problem."""
-        if is_missing(self.opened, name, self.words):
+        if is_missing(self.opened, self.table, name, self.words):
             return [remedy(MISSING[way], {name: {"missing": way}}) for way in ("level", "drop", "median")]
         if fix:
             return [remedy("Declare " + ", ".join(map(str, fix.values())), {name: fix})]
@@ -231,17 +231,14 @@ class Grid:
 
     def _reason(self, name: str) -> str:
         """Why its role was proposed; where it has another one now, as which."""
-        proposal = self.opened.proposal or {}
-        reasons, schema = proposal.get("reasons", {}), proposal.get("schema", {})
-        if self.table:
-            reasons, schema = reasons.get(self.table, {}), schema.get("tables", {}).get(self.table, {})
-        proposed = schema.get("columns", {}).get(name, {}).get("role")
-        why = str(reasons.get(name, ""))
+        proposal = self.opened.proposed(self.table)
+        proposed = proposal.get("schema", {}).get("columns", {}).get(name, {}).get("role")
+        why = str(proposal.get("reasons", {}).get(name, ""))
         return why if not why or proposed == self.words[name].get("role") else f"Was proposed as {proposed}: {why}"
 
     def _doubts(self, name: str, words: Mapping[str, Any]) -> list[Html]:
         """Values that may stand for an absence: one press says that they do."""
-        asked = codes_asked(self.opened, name, words)
+        asked = codes_asked(self.opened, self.table, name, words)
         if not asked:
             return []
         listed = ", ".join(f"“{code}” ({count(n)} cells)" for code, n in asked.items())
@@ -249,9 +246,9 @@ class Grid:
         return [tag("div", tag("span", f"Does {listed} stand for an absence? Yes:"), *presses, class_="doubt")]
 
 
-def codes_asked(opened: Opened, name: str, words: Mapping[str, Any]) -> dict[str, int]:
+def codes_asked(opened: Opened, table: str, name: str, words: Mapping[str, Any]) -> dict[str, int]:
     """The values of a column that may stand for an absence and are not settled yet, with their cells."""
-    seen = (opened.proposal or {}).get("doubtful", {}).get(name, {})
+    seen = opened.proposed(table).get("doubtful", {}).get(name, {})
     known = {str(code) for code in words.get("missing_codes") or {}}
     return {code: n for code, n in seen.items() if code not in known}
 
@@ -263,9 +260,9 @@ def coded(words: Mapping[str, Any], codes: Iterable[str], meaning: str) -> dict[
     return {"missing_codes": {**(words.get("missing_codes") or {}), **dict.fromkeys(codes, meaning)}, **rest}
 
 
-def is_missing(opened: Opened, name: str, words: Mapping[str, Any]) -> bool:
+def is_missing(opened: Opened, table: str, name: str, words: Mapping[str, Any]) -> bool:
     """Whether a column lacks numbers and nothing says what to do with them; texts that are missing are a level."""
-    view = next((column for column in opened.columns if column.name == name), None)
+    view = next((column for column in opened.columns if (column.table, column.name) == (table, name)), None)
     entry = words.get(name, {})
     return bool(view and view.n_missing) and entry.get("missing", "error") == "error" and _needs_numbers(entry)
 

@@ -17,7 +17,7 @@ from shoal.report.numbers import count
 from shoal.schema import Column
 from shoal.web.inspect import ColumnView, Opened
 from shoal.web.linked_tables import linked_column
-from shoal.web.pages.layout import field, problem, select
+from shoal.web.pages.layout import field, select
 from shoal.web.pages.level_picture import draw_levels, levels_of
 from shoal.web.pages.tree_editor import draw_tree
 from shoal.web.recoding import table_rows, table_text
@@ -38,31 +38,30 @@ HIERARCHIES = {
 MOST_SHOWN = 12
 
 
-def draw_panel(session: str, opened: Opened, view: ColumnView, words: Mapping[str, Any], others: Sequence[str]) -> Html:
-    """The form of one column and the levels of its hierarchy."""
+def draw_panel(
+    session: str,
+    opened: Opened,
+    view: ColumnView,
+    words: Mapping[str, Any],
+    others: Sequence[str],
+    typed: Mapping[str, Any] | None = None,
+) -> Html:
+    """The form of one column and the levels of its hierarchy; with `typed` fields those that they would make."""
     codes = "; ".join(f"{code} = {meaning}" for code, meaning in (words.get("missing_codes") or {}).items())
     derived = set(words.get("derived") or ())
     options = [tag("option", name, value=name, selected=name in derived) for name in others]
     kind, text = _shown(words.get("hierarchy"))
     form = tag(
         "form",
-        field(
-            "Codes that mean an absence",
-            tag(
-                "input", type="text", name="missing_codes", value=codes, placeholder="-8 = not applicable; -9 = unknown"
-            ),
-        ),
+        field("Hierarchy", select("hierarchy", HIERARCHIES, kind, data_live=True)),
+        field("Its levels", tag("textarea", text, name="levels", **_LEVELS), _HELP),
+        _levels(opened, view, words, typed),
+        field("Codes that mean an absence", tag("input", type="text", name="missing_codes", value=codes, **_CODES)),
         field("An empty cell means", select("absence", ABSENCE, words.get("absence") or "")),
         field(
             "Follows from",
             tag("select", *options, name="derived", multiple=True, size="4"),
             "Computed again from what is released of these.",
-        ),
-        field("Hierarchy", select("hierarchy", HIERARCHIES, kind)),
-        field(
-            "Its levels",
-            tag("textarea", text, name="levels", rows="4", class_="wide code", placeholder=_EXAMPLES),
-            _HELP,
         ),
         tag(
             "div",
@@ -74,7 +73,7 @@ def draw_panel(session: str, opened: Opened, view: ColumnView, words: Mapping[st
         data_of=view.name,
         class_="stack",
     )
-    return join([form, _levels(opened, view, words), _tree(opened, view, words)])
+    return join([form, _tree(opened, view, words)])
 
 
 def _tree(opened: Opened, view: ColumnView, words: Mapping[str, Any]) -> Html | None:
@@ -98,7 +97,8 @@ def tree_of(opened: Opened, view: ColumnView, words: Mapping[str, Any]) -> tuple
     return [row for row, _ in rows], [n for _, n in rows]
 
 
-_EXAMPLES = "5; 10; 20"
+_LEVELS: dict[str, Any] = {"rows": "3", "class_": "wide code", "placeholder": "5; 10; 20", "data_live": True}
+_CODES = {"placeholder": "-8 = not applicable; -9 = unknown"}
 _HELP = (
     "Intervals: widths, 5; 10; 20. Edges: one line per level, 0; 18; 65. Beginnings: letters kept, 3; 2. "
     "Dates: year-month; year. Tree: one line per value, finest first: Lyon;France;Europe."
@@ -181,18 +181,30 @@ def _written(ladder: Ladder) -> list[list[str]]:
     return [["" if cell is None else str(cell) for cell in row] for row in zip(*written, strict=True)]
 
 
-def _levels(opened: Opened, view: ColumnView, words: Mapping[str, Any]) -> Html | None:
-    """Each level: how many values it tells apart, the rarest of them, and how it writes some."""
+def _levels(opened: Opened, view: ColumnView, words: Mapping[str, Any], typed: Mapping[str, Any] | None) -> Html:
+    """Each level as it is, or as what is being typed would make it."""
     try:
-        ladder = _ladder(opened, view, words)
+        drawn = _drawn_levels(_ladder(opened, view, words if typed is None else _as_typed(words, typed)), view.name)
     except ShoalError as error:
-        return problem(error)
+        drawn = tag("p", str(error), class_="problem", role=None if typed else "alert")
+    heading = "Its levels, counted" if typed is None else "Its levels as typed, not applied yet"
+    return tag("div", tag("h3", heading), drawn, class_="preview-of-levels", aria_live="polite")
+
+
+def _as_typed(words: Mapping[str, Any], typed: Mapping[str, Any]) -> dict[str, Any]:
+    made = _hierarchy(str(typed.get("hierarchy", "")), str(typed.get("levels", "")), words)
+    return (
+        {**words, "hierarchy": made} if made else {name: value for name, value in words.items() if name != "hierarchy"}
+    )
+
+
+def _drawn_levels(ladder: Ladder, name: str) -> Html:
+    """How many values each level tells apart, the rarest of them, and how it writes some."""
     rows = [_level(ladder, level) for level in range(ladder.height + 1)]
     said = "Each row is a level, each band as wide as the people it holds. Rust: fewer than 5."
     return join(
         [
-            tag("h3", "Its levels, counted"),
-            draw_levels(levels_of(ladder), view.name),
+            draw_levels(levels_of(ladder), name),
             tag("p", said, class_="note"),
             tag("ol", *rows, class_="level-list", start="0"),
         ]

@@ -44,6 +44,7 @@ class ColumnsPage(SessionPage):
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
         self.typed: dict[str, str] = {}
+        self.trying: Mapping[str, Any] | None = None  # a hierarchy that is being typed: this answer shows its levels
 
     @property
     def words(self) -> Mapping[str, Any]:
@@ -96,10 +97,11 @@ class ColumnsPage(SessionPage):
 
     def _undecided(self, opened: Opened) -> Html | None:
         """A link to the columns whose role nobody could tell."""
-        names = (opened.proposal or {}).get("undecided", ())
+        names = opened.proposed(self.table).get("undecided", ())
         quasi = [name for name in names if self.words.get(name, {}).get("role") == "quasi"]
         words = f"Show the {len(quasi)} columns that are quasi only out of caution"
-        return tag("a", words, href=f"/b/{self.session}/columns?role=undecided") if len(quasi) > 1 else None
+        asked = {"role": "undecided", **({"table": self.table} if self.table else {})}
+        return tag("a", words, href=f"/b/{self.session}/columns?{urlencode(asked)}") if len(quasi) > 1 else None
 
     def _grid(self, opened: Opened, found: Mapping[str, Any]) -> Grid:
         return Grid(
@@ -222,7 +224,7 @@ class ColumnsPage(SessionPage):
             return problem(error) or Html("")
         named = [one for one in problems if one["column"]]
         general = [problem(one["rule"]) for one in problems if not one["column"]]
-        missing = [one["column"] for one in problems if is_missing(opened, one["column"], self.words)]
+        missing = [one["column"] for one in problems if is_missing(opened, self.table, one["column"], self.words)]
         all_at_once = self._all_missing(missing, len(named)) if len(missing) > 1 else None
         if not problems:
             said = f"The schema is valid. {self._counts()}." if counted else f"Checking the table… {self._counts()}."
@@ -241,11 +243,11 @@ class ColumnsPage(SessionPage):
 
     def _codes(self, opened: Opened) -> Html | None:
         """Values that may stand for an absence in several columns: one press says so of all of them."""
-        asked = {name: codes_asked(opened, name, words) for name, words in self.words.items()}
+        asked = {name: codes_asked(opened, self.table, name, words) for name, words in self.words.items()}
         every = dict.fromkeys(code for codes in asked.values() for code in codes)
         among = {code: [name for name, codes in asked.items() if code in codes] for code in every}
         drawn = [self._code(code, names, asked) for code, names in among.items() if len(names) > 1]
-        return tag("div", *drawn, class_="fine ask") if drawn and not self.table else None
+        return tag("div", *drawn, class_="fine ask") if drawn else None
 
     def _code(self, code: str, names: Sequence[str], asked: Mapping[str, Mapping[str, int]]) -> Html:
         cells = count(sum(asked[name][code] for name in names))
@@ -276,7 +278,7 @@ class ColumnsPage(SessionPage):
             return None
         close = grid.link("Close", {"column": ""}, class_="quiet")
         names = [one.name for one in opened.columns if one.table == self.table and one.name != name]
-        panel = draw_panel(self.session, opened, view, self.words.get(name, {}), names)
+        panel = draw_panel(self.session, opened, view, self.words.get(name, {}), names, self.trying)
         return tag(
             "section",
             tag("div", tag("h2", name), close, class_="split"),
@@ -343,6 +345,8 @@ class ColumnsPage(SessionPage):
             self.controller.count_again(self.session)
         elif act.do in ("rows", "rows-first"):
             self._ask_rows(act)
+        elif act.name in ("hierarchy", "levels"):
+            self.trying = act.fields
         elif act.name == "summaries":
             self._take("summaries", lambda: edits.summaries(text), "summaries", text)
         elif act.name in ("schema", "rules"):

@@ -15,9 +15,9 @@ from shoal.report.readings import change, shown, verdict
 from shoal.web.controller import title_of
 from shoal.web.inspect import Opened
 from shoal.web.job import Job
-from shoal.web.pages import charts
 from shoal.web.pages.layout import accepted_risk, field, problem
 from shoal.web.pages.page import Act
+from shoal.web.pages.risk_map import Dot, risk_map
 from shoal.web.pages.session_page import SessionPage, progress_of
 
 __all__ = ["ComparePage"]
@@ -106,7 +106,7 @@ class ComparePage(SessionPage):
     def _map(self, found: Comparison, limit: float, best: Outcome | None, picked: Outcome | None) -> Html:
         front = {one.name for one in found.front}
         dots = [
-            charts.Dot(
+            Dot(
                 risk=one.risk,
                 utility=one.utility,
                 number=str(place),
@@ -121,7 +121,7 @@ class ComparePage(SessionPage):
             if one.is_done
         ]
         label = f"Risk-utility map of {plural(len(dots), 'recipe')}; the same numbers are in the table below"
-        return charts.risk_map(dots, label, limit=limit, mark=found.reference.get("second_sample"))
+        return risk_map(dots, label, limit=limit, mark=found.reference.get("second_sample"))
 
     def _about(self, found: Comparison, one: Outcome | None, best: Outcome | None, limit: float) -> Html:
         if one is None:

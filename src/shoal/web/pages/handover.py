@@ -47,7 +47,11 @@ def _sign(controller: Controller, id: str, job: Job, wrong: str) -> Html:
         _entry("recipient", "Recipient", given.get("recipient", "")),
         field("Valid until", tag("input", type="date", name="expires", value=str(given.get("expires") or ""))),
         _entry("key", "Key file", key, "Made for you if there is none; keep it secret."),
-        field("Password of the key", tag("input", type="password", name="password", autocomplete="off")),
+        field(
+            "Password of the key",
+            tag("input", type="password", name="password", autocomplete="off"),
+            "Only if the key has one, or is to have one.",
+        ),
     ]
     press = tag("button", "Sign", type="submit", class_="main")
     form = tag("form", *entries, tag("div", press, class_="actions"), data_do="sign", class_="stack paired")

@@ -19,12 +19,13 @@ from shoal.web.job import Job
 from shoal.web.pages.column_grid import NO_RANGE
 from shoal.web.pages.handover import handover_cards, ways_on
 from shoal.web.pages.history import ran_before, run_again
+from shoal.web.pages.lattice_view import Lattice
 from shoal.web.pages.layout import empty, problem
 from shoal.web.pages.page import Act
 from shoal.web.pages.pictures import each_column, rows_beside, together, who_is_at_risk
 from shoal.web.pages.result_summary import in_full, levels_chosen, linked_tables, measures, promises, tiles, to_watch
 from shoal.web.pages.session_page import SessionPage, progress_of
-from shoal.web.pages.sliders import draw_sliders, recipe_at
+from shoal.web.pages.sliders import draw_sliders, lattice_of, recipe_at
 from shoal.web.releases import left_before, withdraw
 
 __all__ = ["ResultPage"]
@@ -72,7 +73,7 @@ class ResultPage(SessionPage):
         view = job.result["view"]
         picked = str(self.controller.session(self.session).notes.get("picked pair", ""))
         return {
-            "levels": join([levels_chosen(view), draw_sliders(view, self._chosen(job))]),
+            "levels": join([levels_chosen(view), draw_sliders(self._lattice(job))]),
             "together": _together(job.id, picked, job),
             "evidence": _evidence(job.id, job),
             "leave": self._out(job, job.result),
@@ -177,6 +178,10 @@ class ResultPage(SessionPage):
             class_="split",
         )
 
+    def _lattice(self, job: Job) -> Lattice | None:
+        """The choices of levels around the one that was made."""
+        return lattice_of(job.result, self._chosen(job)) if job.result else None
+
     def _chosen(self, job: Job) -> dict[str, int]:
         """The levels that were tried by hand on this result."""
         chosen: dict[str, int] = self.controller.session(self.session).notes.get("tried levels", {}).get(job.id, {})
@@ -206,7 +211,7 @@ class ResultPage(SessionPage):
             self.controller.set_risk_limit(self.session, act.value)
         elif act.name == "pair" or act.do == "pair":
             self.controller.note(self.session, "picked pair", str(act.of or act.value))
-        elif job is not None and (act.name.startswith("level.") or act.do in ("levels", "levels-back")):
+        elif job is not None and (act.name.startswith("level.") or act.do in ("lattice", "levels", "levels-back")):
             self._slide(act, job)
         elif job is not None and act.do in ("write", "sign"):
             self._leave(act, job)
@@ -233,18 +238,16 @@ class ResultPage(SessionPage):
 
     def _slide(self, act: Act, job: Job) -> None:
         """Move a level slider, take what the sliders say into the recipe, or put them back."""
-        view = (job.result or {}).get("view", {})
-        lattice, chosen = view.get("lattice") or {"levels": {}}, self._chosen(job)
+        lattice = self._lattice(job)
+        if lattice is None:
+            return
         if act.do == "levels":
-            words = recipe_at((job.result or {})["recipe"], view, chosen)
+            words = recipe_at((job.result or {})["recipe"], lattice)
             self.controller.change_recipe(self.session, words, "recipe: levels chosen by hand")
             self.go = f"/b/{self.session}/method"
             return
-        name, levels = act.name.partition(".")[2], lattice["levels"].get(act.name.partition(".")[2], [])
-        place = int(act.value) if str(act.value).isdigit() else -1
-        moved = {**chosen, name: levels[place]} if 0 <= place < len(levels) else chosen
         tried = self.controller.session(self.session).notes.get("tried levels", {})
-        after = {} if act.do == "levels-back" else moved
+        after = {} if act.do == "levels-back" else {**self._chosen(job), **_moved(act, lattice)}
         self.controller.note(self.session, "tried levels", {**tried, job.id: after})
 
     def _leave(self, act: Act, job: Job) -> None:
@@ -260,6 +263,15 @@ class ResultPage(SessionPage):
             self.wrong[act.do] = str(error)
         except OSError:  # forgotten while it was copied
             self.wrong["write"] = LOST
+
+
+def _moved(act: Act, lattice: Lattice) -> dict[str, int]:
+    """The levels that a slider, or a choice that was pressed, sets."""
+    if act.do == "lattice":
+        return lattice.levels_of(act.of)
+    name = act.name.partition(".")[2]
+    levels, place = lattice.view["levels"].get(name, []), int(act.value) if str(act.value).isdigit() else -1
+    return {name: levels[place]} if 0 <= place < len(levels) else {}
 
 
 _NO_PARTS = {name: Html("") for name in ("levels", "together", "evidence", "leave")}

@@ -80,12 +80,13 @@ def _jobs(controller: Controller, session: str) -> list[Any]:
 
 def state_line(controller: Controller, session: str, opened: Opened) -> Html:
     """One line: file, rows, columns, people unique now, recipe, last result, written or not; undo beside it."""
+    recipe = _recipe(controller, session)
     items = [
         _item("File", tag("a", opened.name, href=f"/b/{session}/columns", title=opened.path)),
         _item("Rows", tag("span", _rows(opened), title=_rows(opened) if opened.tables else None)),
         _item("Columns", count(opened.n_columns)),
         _item("Unique now", _unique(controller, session)),
-        _item("Recipe", tag("a", _recipe(controller, session), href=f"/b/{session}/method")),
+        _item("Recipe", tag("a", recipe, href=f"/b/{session}/method", title=recipe)),
         _item("Result", _result(controller, session)),
         _item("Project", _saved(controller, session)),
     ]
@@ -122,10 +123,9 @@ def _is_counting(controller: Controller, session: str) -> bool:
 
 def _recipe(controller: Controller, session: str) -> str:
     try:
-        title = read_words(controller.recipe(session)).title
+        return read_words(controller.recipe(session)).title
     except ShoalError:
         return "not complete"
-    return title if len(title) < 70 else f"{title[:68]}…"
 
 
 def _result(controller: Controller, session: str) -> Html:
@@ -137,7 +137,7 @@ def _result(controller: Controller, session: str) -> Html:
         written = controller.session(session).notes.get("written", {}).get(job.id)
         words = "trial" if job.result.get("sample") else f"written to {written}" if written else "ready, not written"
         words += ", outdated" if controller.is_outdated(session, job) else ""
-    return tag("a", words, href=f"/b/{session}/result/{job.id}")
+    return tag("a", words, href=f"/b/{session}/result/{job.id}", title=words)
 
 
 def _ran_before(controller: Controller, session: str) -> Html:

@@ -95,7 +95,8 @@ document.addEventListener('input', ({ target }) => {
   target.typed = (target.typed || 0) + 1;
   if (target.dataset.live === undefined) return;
   clearTimeout(target.later);
-  target.later = setTimeout(() => send({ name: target.name, value: valueOf(target) }, [target]), 120);
+  const { form } = target; // the fields of a form stay the visitor's until its button is pressed
+  target.later = setTimeout(() => send({ name: target.name, value: valueOf(target), fields: form ? fieldsOf(form) : {} }, form ? [] : [target]), 120);
 });
 document.addEventListener('change', ({ target }) => {
   if (!target.name || target.type === 'file') return;
