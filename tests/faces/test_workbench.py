@@ -499,6 +499,12 @@ def test_codes_and_hierarchies_are_set_with_their_counts(at, controller, survey,
     session = opened(controller, survey)
     page = at(f"b/{session}/columns?column=age_group")
     page.locator("[name='hierarchy']").select_option("table")
+    typed = "\n".join(f"{i};{'low' if i < 2 else 'high'}" for i in range(8))
+    page.locator("[name='levels']").fill(typed)
+    wait_for(page, "Its levels as typed, not applied yet")
+    wait_for(page, "low (")
+    assert controller.schema(session)["age_group"].hierarchy is None
+    assert page.locator("[name='levels']").input_value() == typed  # what is being typed is the visitor's
     page.locator("[name='levels']").fill("\n".join(f"{i};{'young' if i < 4 else 'old'}" for i in range(8)))
     page.get_by_role("button", name="Apply", exact=True).click()
     wait_for(page, "young (")

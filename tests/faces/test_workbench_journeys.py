@@ -5,6 +5,7 @@ releases that forbid a new one, a workbook, a database, a trial, paper, a stop i
 can be seen; axe looks at every page and state.
 """
 
+import re
 import sqlite3
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from playwright.sync_api import expect
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -138,6 +140,7 @@ def test_what_left_before_forbids_and_there_are_ways_on(page, tmp_path, serious,
     sees(page, "The release is ready")  # two recipes may be tried: nothing has left yet
     second = page.url
     writes(page, tmp_path / "second")
+    sees(page, "In the register: release 1 (")
     page.goto(first)
     page.get_by_label("New folder on this machine").fill(str(tmp_path / "first"))
     page.get_by_role("button", name="Write", exact=True).click()
@@ -149,6 +152,7 @@ def test_what_left_before_forbids_and_there_are_ways_on(page, tmp_path, serious,
     runs(page)
     sees(page, "must hold beside release 1 of the same people")
     sees(page, "There are three options")
+    sees(page, "Release 1 (")
     assert serious(page) == []
     screenshot(page, "refused")
     page.get_by_role("button", name="Release despite it").click()
@@ -194,6 +198,13 @@ def test_the_discharges_are_coarsened_by_hand(page, at_hand, tmp_path, serious, 
     page.keyboard.press("End" if slider.input_value() == "0" else "Home")
     sees(page, "(moved)")
     sees(page, "Use at most these levels")
+    step = page.locator(".lattice [role=button]", has_text="→").first
+    name, level = re.fullmatch(r"(.+) from level \d+ to (\d+): .*", step.get_attribute("aria-label")).groups()
+    step.focus()
+    page.keyboard.press("Enter")  # on the lattice as with a slider
+    words = f"(unchanged|suppressed|level {level})"
+    expect(page.get_by_label(f"level of {name}", exact=True)).to_have_attribute("aria-valuetext", re.compile(words))
+    expect(page.locator(f".lattice [aria-label^='{name} from level {level} to ']").first).to_be_visible()
     assert serious(page) == []
     page.get_by_label("Pair of columns, the worst first").select_option(index=1)
     page.wait_for_function("() => document.querySelector('[name=pair]').selectedIndex === 1")

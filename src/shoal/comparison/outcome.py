@@ -168,7 +168,7 @@ def readings_of(comparison: Comparison, one: Outcome, limit: float) -> tuple[Rea
         name="guessed", value=one.risks.get("guessed"), before=before.get("guessed"), chance=0.0, slack=_SLACK
     )
     kept = Reading(
-        name="kept",
+        name="preserved",
         value=one.utilities.get("kept"),
         chance=before.get("second_sample"),
         against="another sample",

@@ -62,6 +62,11 @@ class Pending:
         """The name of the release."""
         return str(self.words["release"])
 
+    @property
+    def title(self) -> str:
+        """Its number among the releases of the data set, and its name: *2 (0f3a9c1e)*."""
+        return f"{self.after + 1} ({self.release})"
+
     def to(self, recipient: str | None, folder: str = "") -> Pending:
         """The same for a recipient who was named since, and the folder that it leaves by (empty: by none)."""
         return replace(self, words={**self.words, "recipient": recipient or None, "folder": folder})

@@ -66,8 +66,8 @@ def entered(controller: Controller, session: str, job: Job, folder: str = "") ->
         found.withdraw("it was entered, but could not be written")
         raise
     known = controller.session(session).notes.get("entered", {})
-    controller.note(session, "entered", {**known, job.id: found.release})
-    controller.record(session, f"entered in the register as release {found.release}")
+    controller.note(session, "entered", {**known, job.id: found.title})
+    controller.record(session, f"entered in the register as release {found.title}")
 
 
 def sign_release(controller: Controller, session: str, job: Job, given: Mapping[str, str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -24,8 +25,8 @@ class Left:
 
     Parameters
     ----------
-    release, data
-        Its name, and what its data set is called.
+    release, number, data
+        Its name, its number among the releases of its data set, and what that is called.
     day, recipient, rows, people, k
         When it was entered, for whom, how large it is, and how many everybody hides among.
     beside, below, despite
@@ -36,6 +37,7 @@ class Left:
     """
 
     release: str
+    number: int
     data: str
     day: str
     recipient: str
@@ -46,6 +48,11 @@ class Left:
     below: int = 0
     despite: str = ""
     withdrawn: str = ""
+
+    @property
+    def title(self) -> str:
+        """Number and name, as the command line prints them: *2 (0f3a9c1e)*."""
+        return f"{self.number} ({self.release})"
 
     @property
     def stands(self) -> str:
@@ -73,7 +80,12 @@ def _in_ledger(address: str) -> list[tuple[str, Left]]:
         if ledger is None:
             return []
         labels = {one.name: one.label or one.name for one in ledger.balances() if one.kind == "data"}
-        return [(words["at"], _left(words, labels)) for words in reversed(ledger.releases())]
+        last: Counter[str] = Counter()
+        found = []
+        for words in ledger.releases():
+            last[words["data"]] += 1
+            found.append((words["at"], _left(words, last[words["data"]], labels)))
+        return found[::-1]
 
 
 def withdraw(release: str, because: str, files: Iterable[Path] = ()) -> None:
@@ -100,10 +112,11 @@ def _addresses(files: Iterable[Path]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _left(words: dict[str, Any], labels: dict[str, str]) -> Left:
+def _left(words: dict[str, Any], number: int, labels: dict[str, str]) -> Left:
     beside = words.get("beside") or {}
     return Left(
         release=words["release"],
+        number=number,
         data=labels[words["data"]],
         day=words["at"][:10],
         recipient=words.get("recipient") or "",

@@ -104,12 +104,16 @@ def ways_on(left: Sequence[Left], names: Sequence[str], *, groups: bool, wrong: 
     """
     standing = [one for one in left if one.release in names and not one.withdrawn]
     cards = [_keep(standing[0]) if groups and standing else None, _withdraw(standing), _despite()]
-    lead = "Whoever has both tables can narrow some people down to fewer than k. There are three options:"
+    n = sum(card is not None for card in cards)
+    lead = f"Whoever has both tables can narrow some people down to fewer than k. There are {_NUMBERS[n]} options:"
     return join([tag("p", lead), problem(wrong), tag("div", *cards, class_="three")])
 
 
+_NUMBERS = {2: "two", 3: "three"}
+
+
 def _keep(last: Left) -> Html:
-    words = f"People hide in the groups of release {last.release} again, so that joining both tells nothing new."
+    words = f"People hide in the groups of release {last.title} again, so that joining both tells nothing new."
     press = tag("button", "Keep its groups and run", type="button", class_="main", data_do="run-groups")
     return _card("Keep the groups", tag("p", words, class_="note"), tag("div", press, class_="actions"), level="h2")
 
@@ -123,7 +127,7 @@ def _withdraw(standing: Sequence[Left]) -> Html:
     forms = [
         tag(
             "form",
-            tag("p", tag("strong", f"Release {one.release}"), f" of {one.day}, {_for(one)}"),
+            tag("p", tag("strong", f"Release {one.title}"), f" of {one.day}, {_for(one)}"),
             _entry("because", "Why it never left", ""),
             tag("div", tag("button", "Withdraw it and run", type="submit"), class_="actions"),
             data_do="run-withdrawn",
@@ -156,7 +160,7 @@ def releases_table(left: Sequence[Left]) -> Html:
     rows: list[list[Child]] = [
         [
             one.data,
-            one.release,
+            one.title,
             one.day,
             one.recipient or "–",
             count(one.rows),
@@ -172,9 +176,9 @@ def releases_table(left: Sequence[Left]) -> Html:
 
 
 def _withdraw_here(one: Left) -> Html:
-    label = f"Why {one.release} is withdrawn"
+    label = f"Why release {one.title} is withdrawn"
     entry = tag("input", type="text", name="because", placeholder="it never left", aria_label=label)
-    press = tag("button", "Withdraw", type="submit", class_="small", aria_label=f"Withdraw {one.release}")
+    press = tag("button", "Withdraw", type="submit", class_="small", aria_label=f"Withdraw release {one.title}")
     return tag("form", entry, press, data_do="withdraw", data_of=one.release, class_="inline-form")
 
 

@@ -46,7 +46,8 @@ def risk_map(dots: Sequence[Dot], label: str, *, limit: float, mark: float | Non
         y = place(0, mark)[1]
         taken = [place(dot.risk, dot.utility) for dot in dots]
         drawn += [line(0, y, wide, y, "mark"), _beside_line("another sample of the same size", wide, y, taken)]
-    drawn += [_steps(dots, place), *(_dot(dot, *place(dot.risk, dot.utility)) for dot in dots)]
+    places = [place(dot.risk, dot.utility) for dot in dots]
+    drawn += [_steps(dots, place), *(_dot(dot, *at, places) for dot, at in zip(dots, places, strict=True))]
     return framed(wide, high, label, drawn, role="group", bottom=46)
 
 
@@ -103,15 +104,29 @@ def _steps(dots: Sequence[Dot], place: Any) -> Html:
     return tag("path", d=d, class_="front")
 
 
-def _dot(dot: Dot, x: float, y: float) -> Html:
+_CORNERS = ((11, -8, "start"), (-11, -8, "end"), (11, 16, "start"), (-11, 16, "end"))
+
+
+def _free_corner(x: float, y: float, places: Sequence[tuple[float, float]]) -> tuple[float, float, str]:
+    """Where a dot's number covers fewest dots and other numbers."""
+
+    def covered(corner: tuple[float, float, str]) -> int:
+        left = x + corner[0] - (0 if corner[2] == "start" else 14)
+        middle = y + corner[1] - 4
+        return sum(left - 10 < a < left + 24 and abs(b - middle) < 14 for a, b in places if (a, b) != (x, y))
+
+    return min(_CORNERS, key=covered)
+
+
+def _dot(dot: Dot, x: float, y: float, places: Sequence[tuple[float, float]]) -> Html:
     kinds = ["dot", f"family-{dot.family}"]
     kinds += [name for name, holds in (("on-front", dot.on_front), ("chosen", dot.chosen), ("best", dot.best)) if holds]
     marks = [tag("title", dot.words)]
     if dot.best:
         marks.append(tag("circle", r="15", class_="halo"))
-    at, above = ("0", "-20") if dot.best else ("0", "-15") if dot.chosen else ("11", "-8")
-    kind = "middle" if dot.best or dot.chosen else "start"
-    marks += [tag("circle", r="8"), tag("text", dot.number, x=at, y=above, class_=kind)]
+    above = -20 if dot.best else -15
+    at, up, kind = (0, above, "middle") if dot.best or dot.chosen else _free_corner(x, y, places)
+    marks += [tag("circle", r="8"), tag("text", dot.number, x=f"{at}", y=f"{up}", class_=kind)]
     return tag(
         "g",
         *marks,
