@@ -6,6 +6,7 @@ import re
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import sha256
 from itertools import pairwise
 from typing import Any
@@ -218,6 +219,12 @@ class TestInternal:
 
     def test_it_needs_no_facts(self, evidence: Evidence, read_page: Read) -> None:
         assert "What to watch" in read_page(render(evidence, "internal")).text
+
+
+def test_a_column_that_was_not_measured_says_why(evidence: Evidence) -> None:
+    page = render(replace(evidence, marginals=evidence.marginals[:1]), "external")
+    assert "Not measured: the first 1 quasi-identifiers and sensitive columns are." in page
+    assert "Not measured.<" not in page
 
 
 def test_an_unknown_audience_is_refused(evidence: Evidence) -> None:

@@ -16,7 +16,7 @@ from shoal.report.markup import Child, Html, join, rows_table, section, tag
 from shoal.report.numbers import between, count, number, percent, plural
 from shoal.report.pieces import basis, bullets, is_share, moved_words
 from shoal.report.summary import left_out_words
-from shoal.report.what_was_done import ColumnAccount
+from shoal.report.what_was_done import ROLES, ColumnAccount
 
 __all__ = [
     "claims",
@@ -300,7 +300,16 @@ def _changed(
     said = [*_moved(account, marginal), *_left(account)]
     if internal and account.changed_share is not None:
         said.append(f"{percent(account.changed_share)} of the values differ from the person's own.")
-    return " ".join(said) or "Not measured."
+    return " ".join(said) or _why_unmeasured(account, marginal, evidence)
+
+
+def _why_unmeasured(account: ColumnAccount, marginal: Marginal | None, evidence: Evidence) -> str:
+    if marginal is not None:
+        return "Too few people to say."
+    n_shown = len(evidence.marginals)
+    if account.role in (ROLES["quasi"], ROLES["sensitive"]) and evidence.n_marginals > n_shown:
+        return f"Not measured: the first {n_shown} quasi-identifiers and sensitive columns are."
+    return "Not measured: only quasi-identifiers and sensitive columns are."
 
 
 def _moved(account: ColumnAccount, marginal: Marginal | None) -> list[str]:

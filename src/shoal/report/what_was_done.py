@@ -17,7 +17,16 @@ from shoal.report.numbers import listed
 from shoal.schema import NAMING, Column
 from shoal.value import text_of
 
-__all__ = ["ColumnAccount", "Named", "accounts_of", "is_coarsened", "known_limits", "method_words", "methods_in"]
+__all__ = [
+    "ROLES",
+    "ColumnAccount",
+    "Named",
+    "accounts_of",
+    "is_coarsened",
+    "known_limits",
+    "method_words",
+    "methods_in",
+]
 
 ROLES = {
     "identifier": "identifier",
