@@ -93,7 +93,7 @@ class Claim(Record):
     assumptions
         What must be true for the promise to hold, one sentence each.
     interval
-        Low and high end where the value is an estimate, at the 95 % level.
+        Low and high end where the value is an estimate, at the 95% level.
     known
         How many events of a person an intruder knows, where it is about that.
 

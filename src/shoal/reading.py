@@ -1,7 +1,7 @@
 """A figure with its reading: before → after, what chance gives, the limit that applies, how many people, good or bad.
 
-A number alone says nothing: 3 % of people found is a success if it was 98 %, and a failure if guessing finds 0.1 % and
-1 % was promised. So every figure that a person is shown carries its yardsticks, and the verdict follows from them, by
+A number alone says nothing: 3% of people found is a success if it was 98%, and a failure if guessing finds 0.1% and
+1% was promised. So every figure that a person is shown carries its yardsticks, and the verdict follows from them, by
 the first that there is:
 
 - a **limit** (proved, verified, or asked for): *good* within it, else *bad*; *watch* if the figure is within it and the
@@ -39,7 +39,7 @@ class Reading(Record):
     name, meaning
         What it is, and one sentence on what it says.
     value, interval
-        The figure, None where it was not measured (`meaning` then says why), and its 95 % interval.
+        The figure, None where it was not measured (`meaning` then says why), and its 95% interval.
     shows
         Whether it is a ``"share"``, told in percent, a ``"number"`` or a ``"count"``.
     before

@@ -94,7 +94,7 @@ def run() -> None:
     signal.signal(signal.SIGTERM, _stop)
     keep_freed_memory()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # tall, narrow matrices: more threads only wait for each other
-    gc.set_threshold(20_000, 50, 100)  # most objects live to the end: looking for garbage as often as usual costs 5 %
+    gc.set_threshold(20_000, 50, 100)  # most objects live to the end: looking for garbage as often as usual costs 5%
     try:
         app()
     except ShoalError as error:

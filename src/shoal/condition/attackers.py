@@ -5,7 +5,7 @@ For a class of f persons in the release and F in the population (El Emam 2013):
 - ``prosecutor:0.1``: 1/f is at most 0.1 for every record;
 - ``journalist:0.05``: E(1/F | f) is at most 0.05 for every record;
 - ``marketer:0.02``: the mean of E(1/F | f) over all records is at most 0.02;
-- ``q95:0.05``: E(1/F | f) is at most 0.05 for at least 95 % of the records (a quantile of individual risk).
+- ``q95:0.05``: E(1/F | f) is at most 0.05 for at least 95% of the records (a quantile of individual risk).
 
 Several are written with a slash between them: ``journalist:0.05/marketer:0.01``. E(1/F | f) is that of the negative
 binomial model (`shoal.frequency`), with survey weights or the size of the population; with neither, the table is taken

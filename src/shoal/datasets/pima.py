@@ -9,7 +9,7 @@ With standard normal noise Z (independent, but for a common "weight" factor W), 
 - diabetes with probability σ(−0.95 + 0.044 (glucose − 119) + 0.1 (mass − 32) + 0.1 (pregnancies − 3) + 0.9 (pedigree
   − 0.47) + 0.012 (age − 33)).
 
-All but body mass and pedigree are whole numbers, clipped to the public bounds of the schema. About 35 % have diabetes,
+All but body mass and pedigree are whole numbers, clipped to the public bounds of the schema. About 35% have diabetes,
 and a logistic regression reaches an AUROC of about 0.83, as on the real file. No value is missing (the real file has
 zeros where measurements are missing).
 """

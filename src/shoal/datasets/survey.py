@@ -14,7 +14,7 @@ classes of the federal poverty level, the yearly cost of health care in dollars,
   μ = c_a + 0.35 F M + 0.03 e + 0.02 i (`_LOG_COST` holds c_a): the delta-lognormal shape of health spending;
 - weight: 19,900 exp(u_i + v_a + 0.5 Z − 0.125), as the poor and the old are sampled more often.
 
-With 15,000 people about 300 combinations of the four quasi-identifiers occur, about 17 % have no cost, the mean cost is
+With 15,000 people about 300 combinations of the four quasi-identifiers occur, about 17% have no cost, the mean cost is
 about 4,950 and the mean weight about 20,000.
 """
 

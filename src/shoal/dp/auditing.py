@@ -134,7 +134,7 @@ def audit(
         Reduces an output to a number or a truth value; the audit then looks for the best threshold on it. With
         `vectorised` it takes the array of outputs. Without it outputs must be numbers, rows of numbers, or hashable.
     trials
-        Runs on each data set. More runs bring the bound closer to ε: 100,000 come within some 4 % of ε = 1.
+        Runs on each data set. More runs bring the bound closer to ε: 100,000 come within some 4% of ε = 1.
     delta
         The δ of the claim under test.
     confidence

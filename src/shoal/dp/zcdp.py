@@ -5,7 +5,7 @@
 
     ε = τ + fee(α, δ),    fee(α, δ) = (log(1/δ) + (α − 1) log(1 − 1/α) − log α) / (α − 1).
 
-(Canonne, Kamath, Steinke 2020, proposition 12; the older ρ + 2 √(ρ log 1/δ) is 10 to 20 % larger around ε = 1.)
+(Canonne, Kamath, Steinke 2020, proposition 12; the older ρ + 2 √(ρ log 1/δ) is 10 to 20% larger around ε = 1.)
 `epsilon_for` takes the order with the least ε, `rho_for` the one that allows the largest ρ. Any order is valid, so a
 search that stops a little beside the best one costs a little and breaks nothing.
 """

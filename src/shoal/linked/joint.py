@@ -67,7 +67,7 @@ class Known(Record):
     n_persons
         Persons who were counted: all, or those of classes drawn at random.
     interval
-        Of the share, at the 95 % level, where classes were drawn; else None.
+        Of the share, at the 95% level, where classes were drawn; else None.
     """
 
     events: str

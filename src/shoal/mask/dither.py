@@ -15,8 +15,8 @@ size k; only the distribution of x is kept, and its link to the sensitive column
 The Gaussian dither block by block: neighbouring groups are bent back onto the distribution of their own records.
 
 The forward functions of a mixture cost one Gaussian for each pair of a row and a component. Nearly all of them count:
-at α = 1/3 the Gaussians are half as wide as the data, and on simulated claims (eight columns, 12,000 rows) 96 % of the
-pairs that enter a conditional distribution are above what 1e-9 allows to leave out, 86 % above what 1e-4 does. So no
+at α = 1/3 the Gaussians are half as wide as the data, and on simulated claims (eight columns, 12,000 rows) 96% of the
+pairs that enter a conditional distribution are above what 1e-9 allows to leave out, 86% above what 1e-4 does. So no
 sum over near components is near the sum over all, and over one mixture of n/k components the cost is n²/k.
 
 **Blocks.** The components are cut into blocks of at most `most` neighbours (`kd_blocks`), and each block

@@ -281,7 +281,7 @@ def _round_edges(values: FloatArray, k: int) -> tuple[float, FloatArray]:
 
 
 def _inner_range(values: FloatArray, k: int) -> tuple[float, float]:
-    """The range without the outer 1 % or k values on either side, whichever are more: nobody's value shapes the bins.
+    """The range without the outer 1% or k values on either side, whichever are more: nobody's value shapes the bins.
 
     Where nearly all values are equal, it is stretched to that of the others.
     """

@@ -59,7 +59,7 @@ class ModelRisk(Record):
         The largest E(1/F | f), its mean over the records (the marketer's risk), and the share of records above the
         threshold.
     interval
-        95 % interval of the mean over samples like this one, by class counts drawn anew; it says how far the draw can
+        95% interval of the mean over samples like this one, by class counts drawn anew; it says how far the draw can
         be off, not how far the model can. None of a census.
     population_uniques
         Expected number of population uniques among the table's uniques.

@@ -48,13 +48,13 @@ class ColumnInference(Record):
     column, measure
         The column, and what is measured: ``"success"`` (larger is worse for the person) or ``"error"`` (smaller is).
     value, interval
-        Mean success share or absolute error over the original records, and its 95 % interval.
+        Mean success share or absolute error over the original records, and its 95% interval.
     baseline
         The same for guessing the release's mode or mean.
     control
         The same attack on persons who were not in the data; None without a control group.
     advantage, advantage_interval
-        By how much the attack beats the control (or the baseline), with its 95 % interval.
+        By how much the attack beats the control (or the baseline), with its 95% interval.
     """
 
     releasable: ClassVar[bool] = True

@@ -51,7 +51,7 @@ class ClosestRecord(Record):
     ----------
     share, interval
         Chance that a synthetic row is nearer to the reference than another person is (or nearer to training records
-        than to control persons), ties half; and its 95 % interval. 1/2 is nothing remembered.
+        than to control persons), ties half; and its 95% interval. 1/2 is nothing remembered.
     median, other_median
         Median distance of synthetic rows, and of what they are compared with.
     copied_share, other_copied_share
@@ -199,7 +199,7 @@ def _report(
 
 
 def nearer(x: FloatArray, y: FloatArray) -> tuple[float, tuple[float, float]]:
-    """P(x < y) + P(x = y) / 2 for values drawn from `x` and `y`, with DeLong's 95 % interval of two samples."""
+    """P(x < y) + P(x = y) / 2 for values drawn from `x` and `y`, with DeLong's 95% interval of two samples."""
     below = _share_above(x, y)  # of y above each x
     above = 1 - _share_above(y, x)
     share = float(below.mean())

@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 Verdict = Literal["leak", "none seen", "too weak", "undefined"]
-_Z = 1.959963984540054  # the 97.5 % point of the normal distribution
+_Z = 1.959963984540054  # the 97.5% point of the normal distribution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,13 +74,13 @@ class AttackRisk(Record):
     attack
         What was tried.
     n_attacks, rate, rate_interval
-        Tries on members, the share that succeeded, and its 95 % interval.
+        Tries on members, the share that succeeded, and its 95% interval.
     n_control, control_rate
         Tries on the control group and the share that succeeded; None without a control group.
     baseline_rate
         What random guessing reaches.
     risk, interval
-        By how much the attack is better on members, (m − c) / (1 − c), at least 0, with its 95 % interval. Without a
+        By how much the attack is better on members, (m − c) / (1 − c), at least 0, with its 95% interval. Without a
         control group c is the baseline: then it says what the release teaches of anybody, not what it leaks.
     raw
         The same before it is cut at 0.
@@ -137,7 +137,7 @@ def residual(members: Tally, against: Tally) -> tuple[float, Interval]:
 
 
 def wilson_centre(hits: int, n: int) -> tuple[float, float]:
-    """Centre and half-width of Wilson's 95 % interval."""
+    """Centre and half-width of Wilson's 95% interval."""
     centre = (hits + _Z**2 / 2) / (n + _Z**2)
     return centre, _Z / (n + _Z**2) * math.sqrt(hits * (n - hits) / n + _Z**2 / 4)
 

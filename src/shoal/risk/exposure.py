@@ -3,7 +3,7 @@
 The attacker has individual covariates (a register, an older release) with each person's groups, and the planned means.
 All methods of `shoal.aggregate` are tried on the publisher's own table, where the truth is known:
 
-    share within 5, 10, 20 % of a person's value,   R² = 1 − Σ(y − ŷ)² / Σ(y − ȳ)²,   mean |y − ŷ|,
+    share within 5, 10, 20% of a person's value,   R² = 1 − Σ(y − ŷ)² / Σ(y − ȳ)²,   mean |y − ŷ|,
 
 beside the guess of somebody who has the overall mean only. What counts is the gain over that guess. Values that the
 sets of groups determine together (a group of one, or sets whose difference is one person) are counted exactly.
@@ -54,7 +54,7 @@ _GAIN = 0.1  # of R², from which on the advice speaks up
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodExposure:
-    """What one method recovers: shares of people within 5, 10 and 20 % of their value, R² and mean absolute error."""
+    """What one method recovers: shares of people within 5, 10 and 20% of their value, R² and mean absolute error."""
 
     method: str
     within_5_share: float

@@ -68,7 +68,7 @@ class IndividualRisk(Record):
     threshold, n_above, above_share
         How many records have a larger risk than the threshold.
     quantiles
-        The risk that 50, 90, 95, 99 and 99.9 % of the records don't exceed, by percentage.
+        The risk that 50, 90, 95, 99 and 99.9% of the records don't exceed, by percentage.
     expected_uniques
         Expected number of population uniques among the table's uniques.
     n_weightless

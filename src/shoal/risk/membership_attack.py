@@ -73,13 +73,13 @@ class Membership(Record):
     n_members, n_others
         People scored on either side. No rate below 1/n_others can be seen.
     auc, interval
-        Chance that a member scores higher than another person, ties half, with its 95 % interval; ½ is guessing.
+        Chance that a member scores higher than another person, ties half, with its 95% interval; ½ is guessing.
     risk
         2 AUC − 1, at least 0: how much better than guessing.
     tpr
-        Share of members found at each false positive rate, by rate, with its 95 % interval.
+        Share of members found at each false positive rate, by rate, with its 95% interval.
     epsilon
-        Every claim of a smaller ε is refuted at the 90 % level; 0 where none is.
+        Every claim of a smaller ε is refuted at the 90% level; 0 where none is.
     verdict
         ``"leak"`` where the interval lies above ½, else ``"none seen"``.
     """
@@ -218,7 +218,7 @@ def _log_density(people: FloatArray, centres: FloatArray, tables: AttackTable, w
 
 
 def area_under_curve(inside: FloatArray, outside: FloatArray) -> tuple[float, Interval]:
-    """AUC with ties as halves, and DeLong's 95 % interval."""
+    """AUC with ties as halves, and DeLong's 95% interval."""
     ordered_in, ordered_out = np.sort(inside), np.sort(outside)
     above = (np.searchsorted(ordered_out, inside, "left") + np.searchsorted(ordered_out, inside, "right")) / 2
     below = (np.searchsorted(ordered_in, outside, "left") + np.searchsorted(ordered_in, outside, "right")) / 2
@@ -239,7 +239,7 @@ def true_positives(inside: FloatArray, outside: FloatArray, rate: float) -> floa
 
 
 def refuted_epsilon(hits: int, members: int, alarms: int, others: int, delta: float = 0.0) -> float:
-    """The ε below which every claim is refuted by `hits` of members at `alarms` of others, at 95 % each."""
+    """The ε below which every claim is refuted by `hits` of members at `alarms` of others, at 95% each."""
     from scipy.stats import beta
 
     low = float(beta.ppf(0.025, hits, members - hits + 1)) if hits else 0.0

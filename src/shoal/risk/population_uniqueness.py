@@ -78,7 +78,7 @@ _UNKNOWN = "the population size is not known: give it, or a table with survey we
 class PopulationUniques(Record):
     """One model's estimate: number of unique persons in the population and their share, or None with the reason.
 
-    `interval` is the 95 % interval of the number over samples like this one, where it was computed: it says how far the
+    `interval` is the 95% interval of the number over samples like this one, where it was computed: it says how far the
     draw can be off, not how far the model can.
     """
 

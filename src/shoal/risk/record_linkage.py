@@ -44,7 +44,7 @@ class Linkage(Record):
     Parameters
     ----------
     share, interval
-        Share of released rows whose nearest or second nearest original row is their person's, and its 95 % interval
+        Share of released rows whose nearest or second nearest original row is their person's, and its 95% interval
         (were rows a sample, where all were linked).
     nearest_share
         The same for the nearest alone. All three are None where no row is anybody's.

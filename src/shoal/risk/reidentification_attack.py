@@ -48,7 +48,7 @@ class GroupRisk(Record):
     Parameters
     ----------
     mean, interval, largest
-        Mean of P_i over the original records, its 95 % interval where they are a sample (else the mean twice), and the
+        Mean of P_i over the original records, its 95% interval where they are a sample (else the mean twice), and the
         maximum over those matched.
     bound
         The largest R_ug / R_g over all persons and groups; without a unit column, 1 / (smallest group). Never sampled.
@@ -91,7 +91,7 @@ class Reidentification(Record):
     expected
         Mean over original records of the exact probability of a hit, ties at random.
     simulated, interval
-        Mean frequency of hits over the trials and its 95 % interval: of the trials' chance where every record was
+        Mean frequency of hits over the trials and its 95% interval: of the trials' chance where every record was
         matched; of the sample's, which holds for `expected` too, where a sample was.
     largest
         The largest expected probability of one matched record.

@@ -1,4 +1,4 @@
-"""95 % intervals of shares and means.
+"""95% intervals of shares and means.
 
 A mean of risks between 0 and 1 over a random sample of records has the Chernoff interval, which holds for every
 sample size and whatever the risks are. A share of n trials has Wilson's interval, which stays within 0 and 1 and keeps
@@ -14,8 +14,8 @@ from shoal.arrays import FloatArray
 
 __all__ = ["chernoff", "mean_interval", "wilson"]
 
-_Z = 1.959963984540054  # the 97.5 % point of the normal distribution
-_MISS = math.log(2 / 0.05)  # each end may miss with a chance of 2.5 %
+_Z = 1.959963984540054  # the 97.5% point of the normal distribution
+_MISS = math.log(2 / 0.05)  # each end may miss with a chance of 2.5%
 
 
 def wilson(share: float, n: int) -> tuple[float, float]:
@@ -40,7 +40,7 @@ def chernoff(mean: float, n: int) -> tuple[float, float]:
     """Interval of the mean of values between 0 and 1 from the mean of `n` of them, drawn at random from all.
 
     The p for which n · KL(mean, p) ≤ log(2 / 0.05), with KL(q, p) = q log(q / p) + (1 − q) log((1 − q) / (1 − p)).
-    By Hoeffding (1963, theorems 1 and 4) the true mean lies outside with a chance of at most 5 %, for draws with or
+    By Hoeffding (1963, theorems 1 and 4) the true mean lies outside with a chance of at most 5%, for draws with or
     without replacement and any n; (0, 1) without a draw.
     """
     if n == 0:

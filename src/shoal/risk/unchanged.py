@@ -61,7 +61,7 @@ class UnchangedColumnsAttack(Record):
     Parameters
     ----------
     expected, interval
-        Mean probability of a hit over the targets, ties at random, and its 95 % interval; None where not measured.
+        Mean probability of a hit over the targets, ties at random, and its 95% interval; None where not measured.
     baseline
         The same for nearest match on the released quasi-identifiers alone, on the same targets.
     surest, surest_interval

@@ -127,7 +127,7 @@ class ReplicatedUniques(Record):
     n_unique
         Persons who alone have their combination in the original.
     n_replicated, share, interval
-        Those that fit exactly one released row, their share in the uniques, and its 95 % interval.
+        Those that fit exactly one released row, their share in the uniques, and its 95% interval.
     record_share
         Those that fit exactly one released row, as a share of all persons of the original.
     control_share

@@ -1,7 +1,7 @@
 """What if: how many people would no longer stand out if one column said a little less?
 
 For each quasi-identifier every change that is one step is tried on the whole table: dropping it, rounding (numbers),
-top- and bottom-coding (numbers beyond the 99 % or 1 % quantile become that), and one level up its hierarchy. A change
+top- and bottom-coding (numbers beyond the 99% or 1% quantile become that), and one level up its hierarchy. A change
 is worth
 
     gain = records taken out of classes below k / information lost,

@@ -18,8 +18,8 @@ looking at the data; only n, the number of records, is needed, with noise.
 **The price**, for adding or removing one record. Every step may depend on the *noisy* results before it, and the prices
 add up to ε whatever they were (sequential composition, with a sum that is fixed in advance):
 
-1. 1 % of ε: the number of records (sensitivity 1).
-2. 4 % of ε: if that says that ε n is small, so that k and n matter, the number of records once more (sensitivity 1);
+1. 1% of ε: the number of records (sensitivity 1).
+2. 4% of ε: if that says that ε n is small, so that k and n matter, the number of records once more (sensitivity 1);
    else, after step 3, a histogram of the scores that calibrates them (a record has one score: sensitivity 1; of K > 2
    classes it has one for each: sensitivity K).
 3. The rest: the k histograms. k, the draw and the cuts follow from public things, steps 1 and 2, and chance.

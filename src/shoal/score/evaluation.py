@@ -1,7 +1,7 @@
 """How well a score tells people apart and how true its probabilities are, on people it has not seen.
 
 - AUROC: the probability that a person with the outcome gets a higher risk than one without (ties count half), with the
-  95 % interval of Hanley and McNeil;
+  95% interval of Hanley and McNeil;
 - accuracy at the threshold ½, Brier score (mean squared error of the probability);
 - calibration: in tenths of the risk, the mean risk against the share with the outcome; `calibration_error` is the mean
   absolute difference weighted by people.

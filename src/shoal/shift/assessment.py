@@ -48,7 +48,7 @@ class Segment(Record):
     """The people of one level of one column.
 
     `share` is their share of the expected enrolment, `n_members` how many members the prediction rests on, `interval`
-    holds the mean cost of this segment's part of the group with about 95 % probability.
+    holds the mean cost of this segment's part of the group with about 95% probability.
     """
 
     releasable: ClassVar[bool] = False
@@ -83,11 +83,11 @@ class MarketAssessment(Record):
     mean, total
         Expected cost of a person, and of `group_size` of them.
     interval
-        Where the actual mean cost of `group_size` people lies with about 95 % probability: mean ± 1.96 · error, the
+        Where the actual mean cost of `group_size` people lies with about 95% probability: mean ± 1.96 · error, the
         error from equation (3.6) with the bias estimated by the bootstrap. It covers sampling of members, markets and
         enrollees; it doesn't cover costs or enrolment that depend on more than the covariates.
     sampling_interval
-        The middle 95 % of the bootstrap means: the error of the prediction alone, as for an endless group.
+        The middle 95% of the bootstrap means: the error of the prediction alone, as for an endless group.
     relative_error, relative_bias
         The two errors as shares of the mean: the root of (3.6), and its part b̄.
     r_squared, cv_squared
@@ -149,7 +149,7 @@ class MarketAssessment(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarketRank:
-    """One market's place by expected cost: 1 is the cheapest; `low` to `high` holds 95 % of the bootstrap ranks."""
+    """One market's place by expected cost: 1 is the cheapest; `low` to `high` holds 95% of the bootstrap ranks."""
 
     assessment: MarketAssessment
     rank: int

@@ -102,7 +102,7 @@ class Estimate:
         return 1 - self.mse / self.variance if self.variance > 0 else math.nan
 
     def middle(self) -> tuple[float, float]:
-        """The middle 95 % of the bootstrap means."""
+        """The middle 95% of the bootstrap means."""
         low, high = np.quantile(self.draws[:, 0], [0.025, 0.975])
         return min(float(low), self.mean), max(float(high), self.mean)
 

@@ -50,7 +50,7 @@ class Parity(Record):
     actual, predicted
         Weighted mean cost, and what models that did not see these members predict.
     difference, interval
-        Predicted minus actual as a share of the actual mean, with its 95 % interval; infinite where costs
+        Predicted minus actual as a share of the actual mean, with its 95% interval; infinite where costs
         are 0.
     """
 

@@ -1,6 +1,6 @@
 """The experiments of Li and Sarkar, "Class Restricted Clustering and Micro-Perturbation for Data Privacy" (2013).
 
-What it repeats: Table 1 (benchmark, Partial CAMP-CREST and CAMP-CREST at about 5 % and 1 % linkage) and Figure 5 (ABICO
+What it repeats: Table 1 (benchmark, Partial CAMP-CREST and CAMP-CREST at about 5% and 1% linkage) and Figure 5 (ABICO
 against linkage). For each grouping and masking k grows by about 1.4 from 2 until linkage falls to the level; the first
 k that does is the row of the table.
 

@@ -102,7 +102,7 @@ class Roles:
 class Outcome:
     """What one step leaves, draw by draw; `linkage` is empty where no row is anybody's.
 
-    `overlap` is that of the 95 % intervals of all coefficients of the charge's regression, `slope` the coefficient of
+    `overlap` is that of the 95% intervals of all coefficients of the charge's regression, `slope` the coefficient of
     the length of stay over the original's.
     """
 

@@ -40,7 +40,7 @@ _ORDERS = (0.5, 1.0, 2.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attack:
-    """How often an attack is right, half the width of its 95 % interval, and what it must beat or may not pass."""
+    """How often an attack is right, half the width of its 95% interval, and what it must beat or may not pass."""
 
     model: str
     shown: str
@@ -85,7 +85,7 @@ def _over_halves(found: Sequence[Attack]) -> Attack:
 
 
 def _half(values: FloatArray) -> float:
-    """Half the width of the 95 % interval of a mean."""
+    """Half the width of the 95% interval of a mean."""
     n = len(values)
     return float(stdtrit(n - 1, 0.975) * np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else 0.0
 

@@ -1,6 +1,6 @@
 """Two methods on the same draws: their mean difference with its interval, so that nobody "wins" by luck.
 
-    d_i = a_i − b_i,    d̄ ± t_{0.975, n−1} s_d √(1/n + ρ)        (Student's paired interval at 95 %)
+    d_i = a_i − b_i,    d̄ ± t_{0.975, n−1} s_d √(1/n + ρ)        (Student's paired interval at 95%)
 
 Draws of their own have ρ = 0. Repeated splits of one file share its records, so their differences vary too little for
 that; there ρ = (test records) / (training records) widens the interval (Nadeau and Bengio 2003).

@@ -8,11 +8,11 @@ the variance of q̄ for fully synthetic sets is (Raghunathan, Reiter and Rubin 2
 
     T_s = (1 + 1/K) b − v̄,
 
-with ν = (K − 1)(1 − v̄ / ((1 + 1/K) b))² degrees of freedom (Reiter 2002). T_s can be negative: in 44 % of runs at K
-= 2, 3 % at K = 20. Then the usual adjustment T* = (n_synthetic / n) v̄ takes its place, and both are reported. For
+with ν = (K − 1)(1 − v̄ / ((1 + 1/K) b))² degrees of freedom (Reiter 2002). T_s can be negative: in 44% of runs at K
+= 2, 3% at K = 20. Then the usual adjustment T* = (n_synthetic / n) v̄ takes its place, and both are reported. For
 partially synthetic sets (only some columns replaced) the variance is T_p = b/K + v̄ with ν = (K − 1)(1 + K v̄ / b)².
 
-Intervals use Student's t; normal ones cover 86 to 88 % where 95 % is asked for. None of this holds for rows from a
+Intervals use Student's t; normal ones cover 86 to 88% where 95% is asked for. None of this holds for rows from a
 differentially private synthesizer: its noise is in neither b nor v̄.
 """
 

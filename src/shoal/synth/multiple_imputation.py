@@ -60,7 +60,7 @@ class MultipleImputation(Synthesizer):
     Parameters
     ----------
     K
-        Number of tables. More make the variance rule steadier; with 2 its variance is negative in 44 % of runs.
+        Number of tables. More make the variance rule steadier; with 2 its variance is negative in 44% of runs.
     columns
         Names of the columns to synthesise; None: all.
     model

@@ -93,7 +93,7 @@ class UtilityReport(Record):
     def pairs_kept(self) -> PairsKept | None:
         """What to read instead of the joint distribution where that is too wide to tell; None where it isn't.
 
-        It is too wide where even a bootstrap preserves less than 70 % of it, as where nearly every row is unique.
+        It is too wide where even a bootstrap preserves less than 70% of it, as where nearly every row is unique.
         """
         pairs = self.total_variation.two_way
         if pairs.mean is None or pairs.largest is None or self.bootstrap_intersection.value >= _TELLING:

@@ -266,7 +266,7 @@ def _design(numbers: Sequence[FloatArray], cells: Sequence[IntArray], sizes: tup
 class Fit:
     """A fitted model: `coefficients` in the columns' own units, `working` ones for `Design.dot`.
 
-    `half_widths` are those of 95 % intervals; NaN where no degree of freedom is left.
+    `half_widths` are those of 95% intervals; NaN where no degree of freedom is left.
     """
 
     working: FloatArray
@@ -345,7 +345,7 @@ def _estimable(back: FloatArray, null: FloatArray) -> BoolArray:
 
 
 def _student(freedom: int) -> float:
-    """97.5 % point of Student's t."""
+    """97.5% point of Student's t."""
     if freedom <= 0:
         return float("nan")
     if freedom >= 100:  # Fisher's expansion is right to eight digits, and spares the import

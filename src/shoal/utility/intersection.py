@@ -57,7 +57,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BootstrapIntersection(Record):
-    """What plain bootstraps of the original reach: their mean, and the range in which 95 % of them fall."""
+    """What plain bootstraps of the original reach: their mean, and the range in which 95% of them fall."""
 
     value: float
     interval: Interval

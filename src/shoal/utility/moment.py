@@ -6,7 +6,7 @@ With X_j a column of the original and Y_j the same of the release (002, equation
     ABISD = mean over j    of |(s(Y_j) - s(X_j)) / s(X_j)|
     ABICO = mean over j<h  of |(r(Y_j, Y_h) - r(X_j, X_h)) / r(X_j, X_h)|
 
-Relative biases explode where a mean or a correlation is near 0 (002 reports 400 %), so absolute differences stand
+Relative biases explode where a mean or a correlation is near 0 (002 reports 400%), so absolute differences stand
 beside them. Columns are numeric and ordinal quasi-identifiers (an ordinal one by the position of its level) and
 numeric sensitive columns. What decays first as groups grow is the link between quasi-identifiers and the response:
 `response_correlation_difference` shows it by itself.

@@ -46,7 +46,7 @@ _FLAT = 1e-6  # least eigenvalue of the corrected correlations
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectedSlope(Record):
-    """One slope: as least squares has it, with the noise taken out, and the 95 % interval of the latter."""
+    """One slope: as least squares has it, with the noise taken out, and the 95% interval of the latter."""
 
     term: str
     plain: float

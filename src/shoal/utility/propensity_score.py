@@ -190,13 +190,13 @@ def _rank(design: Design) -> int:
 
 
 _BLOCKS = 5
-_STUDENT = 2.776  # 97.5 % point of t with four degrees of freedom
+_STUDENT = 2.776  # 97.5% point of t with four degrees of freedom
 _CHUNK = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnergyDistance(Record):
-    """Energy distance and coefficient; from all rows, or with a 95 % interval from random parts (`sampled`).
+    """Energy distance and coefficient; from all rows, or with a 95% interval from random parts (`sampled`).
 
     An estimate from random parts is unbiased and may fall slightly below 0.
     """

@@ -5,7 +5,7 @@ Compared are the coefficients b of the original with those of the release::
 
     coefficient distance    sum over j of |Δb_j / b_j|                      (001 section 3.3.3; explodes near b_j = 0)
     coefficient similarity  exp(-|Δb|²), slopes in standard deviations of the original, without the intercept
-    interval overlap        mean of overlap / length of either 95 % interval, 0 if disjoint    (Karr et al. 2006)
+    interval overlap        mean of overlap / length of either 95% interval, 0 if disjoint    (Karr et al. 2006)
 
 and predictions: the model is trained on the released rows of one half of the people and tested on the original rows
 of the other half, beside a model trained on the original rows of the first half. Relative bias is (mean prediction -
@@ -36,7 +36,7 @@ _TINY = 1e-9  # relative size below which a coefficient, or an interval around i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coefficient(Record):
-    """One coefficient in both tables, with 95 % intervals; `lost` says that the release does not determine it.
+    """One coefficient in both tables, with 95% intervals; `lost` says that the release does not determine it.
 
     `difference` is in standard errors of the original. It stays inside: the coefficient of a level that one person
     has tells that person's response.
@@ -56,7 +56,7 @@ class Coefficient(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction(Record):
-    """How a model predicts the tested people: relative bias in percent and R², with 95 % intervals."""
+    """How a model predicts the tested people: relative bias in percent and R², with 95% intervals."""
 
     relative_bias: float | None
     relative_bias_interval: Interval | None
@@ -399,7 +399,7 @@ def _r_squared(predicted: FloatArray, truth: FloatArray, weights: FloatArray) ->
 def _with_interval(
     value: float, influence: FloatArray, weights: FloatArray
 ) -> tuple[float, Interval] | tuple[None, None]:
-    """A weighted mean with its 95 % interval from the spread of its terms (first order, rows independent).
+    """A weighted mean with its 95% interval from the spread of its terms (first order, rows independent).
 
     None where the terms are too far apart in size to be squared.
     """

@@ -45,7 +45,7 @@ Learner = Literal["regression", "trees"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trained(Record):
-    """One sort of model, trained on the release and on the original, with 95 % intervals."""
+    """One sort of model, trained on the release and on the original, with 95% intervals."""
 
     releasable: ClassVar[bool] = False
 
