@@ -152,6 +152,9 @@ ASKED = {
     "row": lambda engine: engine._row(LONG),
     "fetch": lambda engine: engine._fetch(LONG),
     "batches": lambda engine: list(engine._batches(LONG)),
+    "the middle of a reader": lambda engine: [
+        len(rows) for rows in engine._batches("SELECT i FROM range(4000000000) t(i)")
+    ],
 }
 
 
