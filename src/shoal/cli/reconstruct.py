@@ -60,8 +60,8 @@ _MEDIANS = (
 )
 _MATCHED = 1e-6  # largest residual that is rounding
 _SEVERAL = (
-    "The last column tests the methods on a set they did not see. It can choose between them, provided that set's "
-    "groups differ in nothing that affects the value beyond the covariates."
+    "The last column is the error of means that a method did not see, those of the last set. It can choose between "
+    "them, provided that set's groups differ in nothing that affects the value beyond the covariates."
 )
 
 
@@ -256,19 +256,24 @@ def _tell(
 ) -> None:
     rows = [
         [
-            f"{name} (written)" if item is ours and out is not None else name,
-            f"{item.values.mean():,.4g}",
-            f"{item.values.std():,.4g}",
-            f"{item.values.min():,.4g} to {item.values.max():,.4g}",
-            f"{np.abs(item.values - ours.values).mean():,.3g}",
-            *([f"{unseen[name]:,.3g}" if name in unseen else "sees all sets"] if unseen else []),
+            name,
+            _figure(item.values.mean()),
+            _figure(item.values.std()),
+            f"{_figure(item.values.min())} to {_figure(item.values.max())}",
+            _figure(np.abs(item.values - ours.values).mean()),
+            *([_figure(unseen[name]) if name in unseen else "sees all"] if unseen else []),
         ]
         for name, item in found.items()
     ]
-    head = ["", "mean", "spread", "range", f"mean distance from {ours.method}"]
-    head += ["error on the last set, unseen"] if unseen else []
-    title = f"{len(ours.values):,} values by method"
+    head = ["", "mean", "spread", "range", "distance"] + (["unseen set"] if unseen else [])
+    title = f"{len(ours.values):,} values by method, and their mean distance from those of {ours.method}"
+    title += "" if out is None else " (written)"
     print_table(title if column is None else f"{column}: {title}", head, rows)
+
+
+def _figure(value: float) -> str:
+    """A number that fits a narrow terminal."""
+    return f"{value:,.0f}" if 1_000 <= abs(value) < 1e9 else f"{value:,.3g}"
 
 
 def _warn(found: dict[str, dict[str, Reconstruction]], can_tell: bool) -> None:
