@@ -21,13 +21,15 @@ from shoal.synth.tables import block_counts, dependence, distance, pair_counts
 
 NAMES = ("a", "b", "c")
 SCHEMA = Schema.of(quasi=NAMES, levels={name: [0, 1] for name in NAMES}, kinds=dict.fromkeys(NAMES, "nominal"))
+ORDERED = Schema.of(quasi=NAMES, levels={name: [0, 1] for name in NAMES}, kinds=dict.fromkeys(NAMES, "ordinal"))
 CYCLE = {"a": ["b"], "b": ["c"], "c": ["a"]}
 WORLD = list(product((0, 1), repeat=3))
 
 
 def fitted(rows, **options):
     table = pl.DataFrame(rows, schema=list(NAMES), orient="row")
-    return PeGS(scope="sample", missing="refuse", **options).fit(table, SCHEMA, seed=1)
+    schema = ORDERED if options.get("smoothing") == "neighbours" else SCHEMA
+    return PeGS(scope="sample", missing="refuse", **options).fit(table, schema, seed=1)
 
 
 def draw_probability(model, i, state, cell, visited=None):
@@ -78,6 +80,7 @@ def neighbours(largest):
         (0.5, 0.5, {"choose": "given", "parents": CYCLE}),
         (3.0, 0.5, {"choose": "given", "parents": CYCLE}),
         (3.0, 0.3, {"choose": "given", "parents": CYCLE, "smoothing": "maximum-entropy"}),
+        (3.0, 0.2, {"choose": "given", "parents": CYCLE, "smoothing": "neighbours"}),
         (2.0, 0.3, {"choose": "min-hash", "parents": 2}),
     ],
 )

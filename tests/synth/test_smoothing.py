@@ -100,6 +100,22 @@ def test_weights_by_smoothing():
     assert virtual[0].sum() <= 2 * 4 * alpha + 4
 
 
+def test_records_of_ordered_columns_count_on_their_neighbours_too():
+    kinds = {"a": "ordinal", "b": "nominal", "c": "nominal"}
+    levels = {name: range(size) for name, size in zip(NAMES, SIZES, strict=True)}
+    pegs = PeGS(scope="sample", epsilon=3.0, choose="given", parents=PARENTS, smoothing="neighbours")
+    model = pegs.fit(table(), Schema.of(quasi=NAMES, levels=levels, kinds=kinds), seed=1)
+    n = model.counts[0].astype(float)
+    expected = n / 2 + np.roll(n, 1, axis=1) / 4 + np.roll(n, -1, axis=1) / 4
+    expected[:, 0] = 0.75 * n[:, 0] + 0.25 * n[:, 1]
+    expected[:, -1] = 0.75 * n[:, -1] + 0.25 * n[:, -2]
+    found = (np.diff(model._weights[0], prepend=0) - model._grains) / GRAIN
+    assert (found == expected).all()
+    assert (found.sum(axis=1) == n.sum(axis=1)).all(), "a record is still one record"
+    nominal = (np.diff(model._weights[1], prepend=0) - model._grains) / GRAIN
+    assert (nominal == model.counts[1]).all()
+
+
 def test_virtual_records_in_proportion_to_the_margin_alone_would_break_epsilon():
     """The thesis suggests α_j ∝ Pr(x = j): a level of 1 % would have 4 % of α, and the ratio of a draw grows to
     1 + 25/α."""

@@ -56,7 +56,7 @@ __all__ = ["PeGS"]
 Scope = Literal["dataset", "sample"]
 Design = Literal["graph", "pairs", "tree", "conditionals"]
 Numbers = Literal["fine", "even"]
-Smoothing = Literal["uniform", "margin", "maximum-entropy"]
+Smoothing = Literal["uniform", "margin", "maximum-entropy", "neighbours"]
 _PLANS = {
     "graph": {"first one-way tables": 1, "choice of pairs": 2, "one-way and pair tables": 17},
     "conditionals": {"one-way tables": 1, "choice of parents": 2, "building blocks": 7},
@@ -95,7 +95,8 @@ class PeGS(Synthesizer):
     smoothing
         Where virtual records go (``scope="sample"``): ``"uniform"``, α on every cell, as published; ``"margin"``, more
         on common levels, by noisy margins that cost ε once; ``"maximum-entropy"``, only on cells of fewer than α
-        records. α is the least on any cell, so ε is the same.
+        records; ``"neighbours"``, evenly, and half of each record counts on the neighbours of its level where levels
+        are in order. α is the least on any cell, so ε is the same.
     diversity
         l of l-diversity (``scope="sample"``), in place of ε: every distribution that is drawn from has entropy at least
         log l. No differential-privacy claim.

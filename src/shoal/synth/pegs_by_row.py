@@ -18,6 +18,9 @@ Draws use whole-number weights and the operating system's entropy. With a seed t
 - ``"maximum-entropy"``: max(n_ij, α) in place of n_ij + α: virtual records fill the lowest cells first, which of all
   ways to spend them gives the largest entropy. One record more changes max(n, α) by a factor of at most 1 + 1/α, and
   the sum, which is at least C_i α, by at most one record.
+- ``"neighbours"``: in an ordered column a record counts as half a record of its own level and a quarter of each
+  neighbour (at an end the rest stays). It is still one record in one block, of which no cell gets more than one, so a
+  draw's ratio is at most 1 + 1/α as before.
 
 After a reset, what is left of a block is its virtual records.
 
@@ -65,6 +68,7 @@ __all__ = [
     "entropy",
     "fit_by_row",
     "row_price",
+    "shared_with_neighbours",
 ]
 
 _ONCE = {"choice of parents": "the private choice of parents costs", "margins": "noisy margins cost"}
@@ -208,12 +212,16 @@ class RowModel(ModelByRow):
         """Cumulative whole-number weights of every block."""
         if self.pegs.diversity is not None:
             return [np.cumsum(diverse_blocks(table, self.pegs.diversity), axis=1) for table in self.counts]
-        prior = [self._prior(i) for i in range(len(self.counts))]
+        both = [(self._records(i), self._prior(i)) for i in range(len(self.counts))]
         if self.pegs.smoothing == "maximum-entropy":
-            return [
-                np.cumsum(np.maximum(n * GRAIN, alpha), axis=1) for n, alpha in zip(self.counts, prior, strict=True)
-            ]
-        return [np.cumsum(n * GRAIN + alpha, axis=1) for n, alpha in zip(self.counts, prior, strict=True)]
+            return [np.cumsum(np.maximum(n, alpha), axis=1) for n, alpha in both]
+        return [np.cumsum(n + alpha, axis=1) for n, alpha in both]
+
+    def _records(self, i: int) -> IntArray:
+        """The records in each cell of the blocks of column i, in grains."""
+        if self.pegs.smoothing == "neighbours":
+            return self.counts[i] @ shared_with_neighbours(self.domain.sizes[i], self.domain.axes[i].n_ordered)
+        return self.counts[i] * GRAIN
 
     def _prior(self, i: int) -> IntArray:
         """The virtual records of each cell of column i, in grains."""
@@ -377,6 +385,24 @@ class RowModel(ModelByRow):
             priced_units=words["units"],
             seeded=words["seeded"],
         )
+
+
+def shared_with_neighbours(size: int, n_ordered: int) -> IntArray:
+    """What a record of each level (down) counts on each level (across), in grains; each row sums to one record.
+
+    Examples
+    --------
+    >>> from shoal.synth.exact_draws import GRAIN
+    >>> from shoal.synth.pegs_by_row import shared_with_neighbours
+    >>> (shared_with_neighbours(4, 3) / GRAIN).tolist()
+    [[0.75, 0.25, 0.0, 0.0], [0.25, 0.5, 0.25, 0.0], [0.0, 0.25, 0.75, 0.0], [0.0, 0.0, 0.0, 1.0]]
+    """
+    weights = np.eye(size, dtype=np.int64) * GRAIN
+    for level in range(max(n_ordered - 1, 0)):
+        pair = [level, level + 1]
+        weights[pair, pair] -= GRAIN // 4
+        weights[pair, pair[::-1]] += GRAIN // 4
+    return weights
 
 
 def _diversity_claim(l: float) -> Claim:  # noqa: E741
