@@ -7,8 +7,10 @@ import polars as pl
 import pytest
 
 from shoal import (
+    MST,
     AddNoise,
     Centroid,
+    Crest,
     GaussianDither,
     Generalize,
     GuaranteeError,
@@ -20,6 +22,7 @@ from shoal import (
     Schema,
     SchemaError,
     Shuffle,
+    TCloseMST,
     anonymize,
     coarsen,
     verify,
@@ -197,3 +200,34 @@ def test_absence_is_a_condition_and_codes_meet_no_range():
     release = anonymize(table, own, group=KMember(k=5), mask=Centroid(), seed=1)
     for row in release.table.iter_rows(named=True):
         assert (row["single"] == "yes") == (row["married"] in (None, -8))
+
+
+def _with_pregnancies(n_pregnant):
+    rng = np.random.default_rng(8)
+    sex = ["f"] * n_pregnant + ["m", "f"] * 150
+    ill = ["pregnancy"] * n_pregnant + [str(word) for word in rng.choice(["flu", "asthma", "none"], 300)]
+    age = [*rng.integers(20, 40, n_pregnant).tolist(), *rng.integers(0, 90, 300).tolist()]
+    table = pl.DataFrame({"sex": sex, "age": age, "ill": ill})
+    rule = {"never": {"sex": ["m"], "ill": ["pregnancy"]}}
+    schema = Schema.of(quasi=["sex", "age"], sensitive=["ill"], kinds={"sex": "nominal"}, rules=[rule])
+    return table, schema
+
+
+@pytest.mark.parametrize("n_pregnant", [7, 40])  # too few for two groups, and enough
+@pytest.mark.parametrize("grouper", [Crest(k=5), TCloseMST(k=5, t=0.99), MST(k=5)])
+def test_groupers_by_classes_group_what_a_rule_keeps_together_though_it_be_of_one_class(grouper, n_pregnant):
+    table, schema = _with_pregnancies(n_pregnant)
+    release = anonymize(table, schema, group=grouper, mask=Resample(), seed=2)
+    assert np.bincount(release.labels).min() >= 5
+    men = release.table.filter(pl.col("sex") == "m")
+    assert "pregnancy" not in men["ill"]
+    whole = [
+        table.filter(pl.Series(release.labels == label))["ill"].unique().to_list() for label in set(release.labels)
+    ]
+    assert all(ills == ["pregnancy"] or "pregnancy" not in ills for ills in whole)
+
+
+def test_what_rules_keep_apart_is_not_said_to_be_as_mixed_as_the_table():
+    table, schema = _with_pregnancies(40)
+    with pytest.raises(GuaranteeError, match="at most t = 0.3, and the rules keep apart"):
+        anonymize(table, schema, group=TCloseMST(k=5, t=0.3), mask=Resample(), seed=2)

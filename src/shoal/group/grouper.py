@@ -80,6 +80,12 @@ class Grouper(Method):
         """The grouper as JSON-safe words, where it is a parameter of another one."""
         return {"method": self.name, **to_dict(self)}
 
+    def tell_part(self, part: Prepared, whole: Prepared) -> None:
+        """Let whoever groups `part`, some rows of `whole`, know what it must of the others; by itself, nothing."""
+
+    def check_whole(self, whole: Prepared, labels: IntArray) -> None:
+        """Refuse groups that were formed part by part and don't keep what is promised beside k."""
+
     def assign(self, table: Any, schema: Schema, seed: int | None = None) -> IntArray:
         """Return one label per row of `table`; every group holds at least `k` persons.
 

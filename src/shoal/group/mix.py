@@ -129,9 +129,34 @@ class ClassGrouper(Grouper):
         """Whether several class columns count together or each for itself."""
         return "each"
 
+    def tell_part(self, part: Prepared, whole: Prepared) -> None:
+        """A group is compared with the classes of the whole table, of which a part may hold a single one."""
+        names = required_classes(whole.schema, type(self).__name__)
+        columns = [names] if self.how_counted() == "compound" else [(name,) for name in names]
+        for name, column in zip(names, class_codes(whole, names).T, strict=True):
+            check_classes(name, int(column.max()) + 1)
+        whole.once(("classes", self.how_counted()), lambda: WholeClasses.of(whole, columns)).tell(part)
+
     def required_closeness(self) -> float | None:
         """The largest total variation between a group's classes and the table's; None where nothing is required."""
         return None
+
+    def check_whole(self, whole: Prepared, labels: IntArray) -> None:
+        """Refuse groups whose classes differ from the table's by more than is required."""
+        t = self.required_closeness()
+        if t is None:
+            return
+        names = class_names(whole.schema)
+        n_far = max(_n_far(column, labels, t) for column in class_codes(whole, names).T)
+        if n_far:
+            raise GuaranteeError(
+                type(self).__name__,
+                f"needs groups whose classes differ from the table's by at most t = {t:g}, and the rules keep apart "
+                "records of other classes",
+                got=f"{n_far} groups that differ more",
+                hint="Raise t, leave the rule out, or give the columns that it ties to quasi-identifiers the role "
+                "quasi.",
+            )
 
     def _partition(self, points: Points) -> tuple[IntArray, Mapping[str, Any]]:
         raise NotImplementedError(f"{type(self).__name__} looks at classes: see _divide")
@@ -199,6 +224,16 @@ def _read(prepared: Prepared, units: IntArray, classes: Classes, owner: str) -> 
     mix = Mix.of(codes, units, whole)
     check_counts(owner, len(units), len(mix.rows))
     return mix
+
+
+def _n_far(codes: IntArray, labels: IntArray, t: float) -> int:
+    """How many groups have shares of the classes whose total variation from the table's is above t."""
+    grouped = labels >= 0
+    counts = np.zeros((int(labels.max()) + 1, int(codes.max()) + 1))
+    np.add.at(counts, (labels[grouped], codes[grouped]), 1.0)
+    overall = np.bincount(codes) / len(codes)
+    apart = np.abs(counts / counts.sum(axis=1, keepdims=True) - overall).sum(axis=1) / 2
+    return int((apart > t + 1e-9).sum())
 
 
 def required_classes(schema: Schema, owner: str) -> tuple[str, ...]:

@@ -1,11 +1,13 @@
 """The classes of a whole table, for groupers that see a part of it.
 
-A cell of neighbours on an engine holds some of the records, but a group is compared with all of them. Whoever works on
-a cell is told the classes that occur anywhere, in one order, and how many rows have each.
+A cell of neighbours on an engine holds some of the records, and so does what rules between columns keep together, but
+a group is compared with all of them. Whoever works on a part is told the classes that occur anywhere, in one order, and
+how many rows have each.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,6 +35,16 @@ class WholeClasses:
 
     tables: tuple[pl.DataFrame, ...] = field(repr=False)
     counts: tuple[IntArray, ...] = field(repr=False)
+
+    @classmethod
+    def of(cls, prepared: Prepared, columns: Sequence[Sequence[str]]) -> WholeClasses:
+        """The classes of a whole table that is at hand: by each of `columns`, alone or several together."""
+        rows = prepared.frame.select([name for names in columns for name in names]).to_polars()
+        counted = [rows.group_by(names).agg(pl.len().alias("#rows")).sort(names, nulls_last=True) for names in columns]
+        return cls(
+            tables=tuple(table.drop("#rows") for table in counted),
+            counts=tuple(table["#rows"].to_numpy().astype(np.int64) for table in counted),
+        )
 
     def codes(self, prepared: Prepared) -> IntArray:
         """The classes of each row of a part of the table, one column for each of the tables."""

@@ -173,19 +173,26 @@ def group_within(grouper: Grouper, prepared: Prepared, blocks: IntArray, seed: i
     n_blocks = int(blocks.max(initial=0)) + 1
     if n_blocks == 1:
         return grouper.group(prepared, seed)
-    _check_sizes(grouper, prepared, blocks)
+    persons = _checked_sizes(grouper, prepared, blocks)
     labels, first = np.empty(prepared.n, dtype=np.int64), 0
     for block in range(n_blocks):
         rows = np.flatnonzero(blocks == block)
-        found = grouper.group(part_of(prepared, rows), seed)
+        part = part_of(prepared, rows)
+        if persons[block] < 2 * grouper.k:  # too few for two groups
+            labels[rows], first = first, first + 1
+            continue
+        grouper.tell_part(part, prepared)
+        found = grouper.group(part, seed)
         labels[rows] = np.where(found.labels < 0, -1, first + found.labels)
         first += found.n_groups
+    grouper.check_whole(prepared, labels)
     return Grouping(labels=labels, notes={"blocks": n_blocks})
 
 
-def _check_sizes(grouper: Grouper, prepared: Prepared, blocks: IntArray) -> None:
-    persons = np.unique(np.column_stack((blocks, prepared.units())), axis=0)[:, 0]
-    smallest = int(np.bincount(persons).min())
+def _checked_sizes(grouper: Grouper, prepared: Prepared, blocks: IntArray) -> IntArray:
+    """The persons of each block, none of which may have fewer than k."""
+    persons = np.bincount(np.unique(np.column_stack((blocks, prepared.units())), axis=0)[:, 0])
+    smallest = int(persons.min())
     if smallest < grouper.k:
         raise GuaranteeError(
             type(grouper).__name__,
@@ -194,3 +201,4 @@ def _check_sizes(grouper: Grouper, prepared: Prepared, blocks: IntArray) -> None
             hint="Lower k, leave a rule out, or give the columns that it ties to quasi-identifiers the role quasi too: "
             "then they are handed out together.",
         )
+    return persons
