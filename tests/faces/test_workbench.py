@@ -505,6 +505,7 @@ def test_codes_and_hierarchies_are_set_with_their_counts(at, controller, survey,
     wait_for(page, "low (")
     assert controller.schema(session)["age_group"].hierarchy is None
     assert page.locator("[name='levels']").input_value() == typed  # what is being typed is the visitor's
+    assert serious(page) == []
     page.locator("[name='levels']").fill("\n".join(f"{i};{'young' if i < 4 else 'old'}" for i in range(8)))
     page.get_by_role("button", name="Apply", exact=True).click()
     wait_for(page, "young (")

@@ -19,7 +19,7 @@ from shoal.web.pages.marks import framed, line, picture, rect, short, text
 __all__ = ["Choice", "Lattice", "draw_lattice"]
 
 MOST_STEPS = 6  # drawn in a row
-MOST_PRESSED = 30  # of the choices that no other beats
+MOST_PRESSED = 16  # of the choices that no other beats: each is a stop on the keyboard's way
 _WIDE, _HIGH = 420, 260
 _CELL, _TALL, _GAP = 116, 42, 12
 _TICKS = (0, 0.01, 0.05, 0.2, 0.5, 1.0)
@@ -162,7 +162,7 @@ def _cloud(lattice: Lattice, now: Choice, choices: Sequence[Choice]) -> Html:
     drawn += [line(x, 0, x, _HIGH, "limit"), _share_said(lattice.share, x)]
     spots = sorted({(round(x), round(y)) for x, y in map(place, choices)})
     drawn.append(tag("path", d="".join(f"M{x} {y}h0" for x, y in spots), class_="spots"))
-    front = [one for one in lattice.front() if one != now]
+    front = sorted((one for one in lattice.front() if one != now), key=lambda one: abs(one.suppressed - lattice.share))
     drawn += [_ring(lattice, one, *place(one)) for one in front[:MOST_PRESSED]]
     made = lattice.choice(lattice.made)
     drawn += [_mark(*place(made), "made", "as released")] if made and made != now else []
