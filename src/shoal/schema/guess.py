@@ -266,7 +266,7 @@ def _by_two_meanings(fact: Facts) -> Guess | None:
         said = topic_of(fact.label)
         if said is not None:
             return None if said.about == "a place" else Guess(role=said.role, reason=f"{fact.quoted}: {said.about}")
-        reason = "The name says state, which a place is in or a person; so quasi, the cautious guess"
+        reason = "The name says state, which may be a place or a condition; so quasi, the cautious guess"
         return Guess(role="quasi", reason=reason, undecided=True, named=True)
     if not about and fact.has(*DIAGNOSIS) and _could_count_days(fact) and topic_of(fact.label) is None:
         reason = "The name speaks of a diagnosis, but its numbers could count days; so quasi, the cautious guess"
