@@ -37,3 +37,11 @@ def test_shares_differ_by_points_and_what_is_kept_has_its_name():
     assert "+10 points, better" in page
     assert "a: older.csv: release; b: new.csv: release" in page
     assert "pairs kept" in page
+
+
+def test_a_number_that_hardly_differs_is_no_change():
+    both = [run(name, 0.02, 0.9) for name in ("old", "new")]
+    for one, r2 in zip(both, (0.0634, 0.0633), strict=True):
+        one.result["view"]["use"].append(Reading(name="off by", value=r2, shows="number").to_dict())
+    page = shown(*both, a="old", b="new")
+    assert "about the same" in page.partition("off by")[2]

@@ -348,8 +348,8 @@ def _moved(one: Mapping[str, Any], other: Mapping[str, Any] | None) -> Child:
     if other is None or one["value"] is None or other["value"] is None:
         return ABSENT
     change = other["value"] - one["value"]
-    if abs(change) < 5e-5:
-        return "the same"
+    if abs(change) < (5e-5 if one["shows"] == "share" else 5e-4):
+        return "about the same"
     size = f"{number(100 * abs(change))} points" if one["shows"] == "share" else number(abs(change))
     good = (change < 0) == (one["better"] == "lower")
     words = f"{'+' if change > 0 else '−'}{size}, {'better' if good else 'worse'}"
