@@ -72,7 +72,7 @@ class Pending:
         return replace(self, words={**self.words, "recipient": recipient or None, "folder": folder})
 
     def enter(self, book: Ledger, digest: str) -> None:
-        """Enter it in the ledger, which is open; `digest` is the SHA-256 of the manifest that leaves."""
+        """Enter it in the ledger, which is open; `digest` is the SHA-256 of the manifest before it is signed."""
         if self.is_new:
             book.begin_data_set(self.label, limit=LIMIT, name=self.data, content=self.content)
         book.register(
