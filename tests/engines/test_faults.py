@@ -48,7 +48,7 @@ NAMES = {"capitals": ["age", "zip", "Age"], "an engine's own": ["age", "zip", "#
 
 
 @pytest.mark.parametrize("names", list(NAMES))
-@pytest.mark.parametrize("ending", ["parquet", "csv", ""])
+@pytest.mark.parametrize("ending", ["parquet", "csv", ""], ids=["parquet", "text", "frame"])
 def test_names_that_an_engine_takes_for_others(engine, tmp_path, names, ending):
     """DuckDB gave one column twice and the other never; ``#group`` was released as the number of the group."""
     table = pl.DataFrame([pl.Series(name, [i, i]) for i, name in enumerate(NAMES[names])])

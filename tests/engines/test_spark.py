@@ -88,7 +88,7 @@ def test_partitions_batches_and_the_optimiser_do_not_matter(
     assert found.parts == made(MemoryEngine(), inputs, tmp_path / "memory", recipe).parts
 
 
-def test_spark_writes_csv_under_pseudonyms_and_enters_the_register(spark_engine, visits, tmp_path):
+def test_spark_writes_delimited_text_under_pseudonyms_and_enters_the_register(spark_engine, visits, tmp_path):
     """The same marks, tokens and bytes as in memory, and a run that can be made again there."""
     from shoal.ledger import Ledger
     from shoal.pseudonym import ProjectKey, Pseudonyms

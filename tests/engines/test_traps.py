@@ -130,7 +130,7 @@ def test_text_is_ordered_by_its_bytes_on_every_engine(engine):
     assert sorted(texts) == sorted(texts, key=str.encode) != sorted(texts, key=lambda text: text.encode("utf-16-be"))
 
 
-def test_empty_cells_of_csv_are_missing_quoted_or_not(engine, tmp_path):
+def test_empty_cells_of_delimited_text_are_missing_quoted_or_not(engine, tmp_path):
     (tmp_path / "a.csv").write_text('a,b\n1,x\n2,\n3,""\n')
     found = engine.collect(engine.scan(Inputs.of(tmp_path / "a.csv"))).sort("a")
     assert found["b"].to_list() == ["x", None, None]
