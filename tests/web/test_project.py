@@ -119,6 +119,11 @@ def test_a_project_whose_file_is_gone_says_so(worked, begin, file, tmp_path):
     moved.write_text(json.dumps(words))
     with pytest.raises(FileError, match="must be there"):
         begin().open_by_path(str(moved))
+    (tmp_path / words["notes"]["name"]).write_bytes(file.read_bytes())  # beside the project, where its place is lost
+    controller = begin()
+    session = controller.open_by_path(str(moved))
+    controller.jobs.wait(session.notes["opening"], 60)
+    assert controller.opened(session.id).path == str(tmp_path / words["notes"]["name"])
 
 
 def test_no_name_of_a_column_becomes_a_command_of_the_script(begin, tmp_path):

@@ -70,12 +70,21 @@ class Opening(SessionControl):
             notes |= {"project": str(path), "saved": [len(words["log"]) + 1, 0]}  # all but that it was opened again
             self.recent.add(path)
         session = Session.from_dict({**words, "id": Session.new().id, "job_ids": [], "notes": notes})
-        file = self.access.place(str(notes.get("path", "")))  # first: what may not be opened is not looked for
-        if not file.exists():
-            hint = f"Put {notes.get('name', 'the file')} back at that place; the project holds no data."
-            raise FileError(str(file), "is the file of this project and must be there", hint=hint)
+        file = self._file_of(path, notes)
         asked = {**words["asked"], **({"sheet": ALL_SHEETS} if _is_linked_workbook(session, file) else {})}
         return self._begin(session, file, file.name, to_open(file, **asked))
+
+    def _file_of(self, project: Path, notes: Words) -> Path:
+        """The file of a project: where it was, or beside the project, as one that was uploaded has lost its place."""
+        file = self.access.place(str(notes.get("path", "")))  # first: what may not be opened is not looked for
+        if file.exists():
+            return file
+        name = str(notes.get("name", "the file"))
+        beside = project.parent / plain_name(name)
+        if not self.workspace.holds(project) and beside.exists():
+            return self.access.place(str(beside))
+        hint = f"Put {name} back at that place, or beside the project; the project holds no data."
+        raise FileError(str(file), "is the file of this project and must be there", hint=hint)
 
     def _begin(self, session: Session, path: Path, name: str, words: Words) -> Session:
         job = self.jobs.start("open", words)

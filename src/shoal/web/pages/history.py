@@ -42,7 +42,7 @@ class HistoryPage(SessionPage):
         base = f"/b/{self.session}"
         words = (
             "A project file holds schema, recipes, manifests, decisions and this history, and no data. It opens again "
-            "after the workbench has stopped, as long as its table lies where it was."
+            "after the workbench has stopped, as long as its table lies where it was, or beside the project."
         )
         links = tag(
             "div",
