@@ -248,7 +248,7 @@ def _is_unread(frame: Frame, column: Column) -> bool:
 
 def _with_kind(content: pl.Series, column: Column, records: IntArray) -> Column:
     content = _without_texts(content, column)
-    if column.kind is None and column.levels is None:
+    if column.kind is None and column.levels is None and not column.date_codes:
         _check_not_mixed(content, column, records)
     kind = column.kind or kind_of(content, column)
     levels = column.levels

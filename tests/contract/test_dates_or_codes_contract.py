@@ -172,6 +172,46 @@ def test_safe_harbor_keeps_the_year_of_a_date_beside_its_codes(tmp_path):
     assert read_table(file)["seen"].dtype == pl.String
 
 
+@pytest.mark.parametrize("engine", [None, "duckdb"])
+@pytest.mark.parametrize("n_absent", [1, 60, 99])
+def test_safe_harbor_judges_what_stands_beside_codes_however_many_have_one(tmp_path, engine, n_absent):
+    n = 100 - n_absent
+    days = [20200101 + i % 28 for i in range(n)]
+    table = pl.DataFrame(
+        {
+            "x": ["unknown"] * n_absent + [f"{str(day)[6:]}.01.2020" for day in days],
+            "born": [99999999] * n_absent + [19100101, *days[1:]],
+            "yob": [9999] * n_absent + [1910, *[1980] * (n - 1)],
+            "age": [999] * n_absent + [97, *[40] * (n - 1)],
+        }
+    )
+    codes = {"x": {"unknown": "unknown"}, "born": {99999999: "unknown"}, "yob": {9999: "no"}, "age": {999: "no"}}
+    schema = Schema.of(
+        quasi=["x", "born"],
+        sensitive=["yob", "age"],
+        kinds={"yob": "numeric", "age": "numeric"},
+        formats={"x": "DD.MM.YYYY", "born": "YYYYMMDD"},
+        missing_codes=codes,
+    )
+    table.write_csv(tmp_path / "people.csv")
+    given = str(tmp_path / "people.csv") if engine else table
+    coarsen(given, schema, SafeHarbor(year=2020), **({"engine": engine} if engine else {})).write(tmp_path / "out")
+    (file,) = [*tmp_path.glob("out/*.parquet"), *tmp_path.glob("out/*.csv")]
+    cells = (pl.read_parquet(file) if engine else read_table(file)).cast(pl.String)
+    assert set(cells["x"]) == {"unknown", "2020"}
+    assert set(cells["born"]) - {"2020"} == {"99999999", "1930"}
+    assert set(cells["yob"]) - {"1980"} == {"9999", "1930"}
+    assert set(cells["age"]) - {"40"} == {"999", "90"}
+
+
+def test_moments_beside_codes_are_days_or_refused():
+    days = [dt.datetime(2021, 2, 1), dt.datetime(2021, 2, 2)]
+    assert as_dates(pl.Series("x", days), "DD.MM.YYYY", ["n/a"]).to_list() == ["2021-02-01", "2021-02-02"]
+    noon = pl.Series("x", [*days, dt.datetime(2021, 2, 2, 12)])
+    with pytest.raises(ShoalError, match="1 cells with a time of day"):
+        as_dates(noon, "DD.MM.YYYY", ["n/a"])
+
+
 def test_on_an_engine_they_are_dates_or_codes_too(tmp_path):
     path = tmp_path / "people.csv"
     TABLE.write_csv(path)

@@ -56,14 +56,16 @@ from shoal.compliance.scan import (
 )
 from shoal.compliance.side_doors import Rows, rows_of, with_side_doors
 from shoal.conform import Prepared
-from shoal.domain.absence import kept_codes
+from shoal.domain.absence import bare, written
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.fact import Fact, RewrittenCells
+from shoal.files.column_types import as_dates
 from shoal.frame import series
 from shoal.method import ReportText
 from shoal.params import ColumnNames, Help, Range, check
-from shoal.schema import Schema
+from shoal.schema import Column, Schema
 from shoal.schema.infer import words_in
+from shoal.value import same_as
 
 __all__ = [
     "CENSUS",
@@ -154,11 +156,13 @@ class SafeHarbor(Coarsener):
     def apply(self, prepared: Prepared, seed: int) -> Coarsened:
         """Rewrite what the rule lets stand in part; refuse what it doesn't let stand at all."""
         frame = prepared.frame
-        counted = {name: counted_cells(series(frame, name)) for name in released_names(prepared.schema, self.allow)}
+        names = released_names(prepared.schema, self.allow)
+        known = {name: _known(series(frame, name), prepared.schema[name]) for name in names}
+        counted = {name: counted_cells(column) for name, column in known.items()}
         found = self.judged(counted, rows_of(frame, prepared.schema.unit))
-        made = {name: self._column(series(frame, name), found, counted[name]) for name in counted}
+        made = {name: self._column(column, found, counted[name]) for name, column in known.items()}
         columns = {
-            name: _levels(series(frame, name), column, prepared.schema)
+            name: _beside_codes(series(frame, name), known[name], column, prepared.schema[name])
             for name, column in made.items()
             if column is not None
         }
@@ -167,7 +171,7 @@ class SafeHarbor(Coarsener):
             kept=np.ones(prepared.n, dtype=np.bool_),
             facts=self.facts,
             details=_held(found, columns),
-            cells=tuple(_cells(series(frame, name), new, _title(found, name)) for name, new in columns.items()),
+            cells=tuple(_cells(known[name], new, _title(found, name)) for name, new in columns.items()),
         )
 
     def apply_counted(
@@ -178,15 +182,21 @@ class SafeHarbor(Coarsener):
         `counted` has the values (``value``) of each released column with their rows (``count``), missing ones too; the
         tables have columns ``from`` and ``to``. What is refused is what `apply` refuses of the rows themselves.
         """
-        known = {name: cells.drop_nulls("value") for name, cells in counted.items()}
-        found = self.judged(known, rows)
-        made = {name: self._column(cells["value"].alias(name), found, cells) for name, cells in counted.items()}
-        columns = {
-            name: _levels(counted[name]["value"], column, schema) for name, column in made.items() if column is not None
+        given = {name: cells["value"].alias(name) for name, cells in counted.items()}
+        known = {
+            name: cells.with_columns(_known(given[name], schema[name]).alias("value"))
+            for name, cells in counted.items()
         }
-        maps = {name: pl.DataFrame({"from": counted[name]["value"], "to": new}) for name, new in columns.items()}
-        always = [name for name in columns if _is_always(counted[name]["value"], columns[name])]
-        return maps, HeldColumns(shown=_held(found, _mostly_rewritten(columns, counted)), always=_held(found, always))
+        found = self.judged({name: cells.drop_nulls("value") for name, cells in known.items()}, rows)
+        made = {name: self._column(cells["value"].alias(name), found, cells) for name, cells in known.items()}
+        columns = {
+            name: _beside_codes(given[name], known[name]["value"], column, schema[name])
+            for name, column in made.items()
+            if column is not None
+        }
+        maps = {name: pl.DataFrame({"from": given[name], "to": new}) for name, new in columns.items()}
+        always = [name for name in columns if _is_always(known[name]["value"], columns[name])]
+        return maps, HeldColumns(shown=_held(found, _mostly_rewritten(columns, known)), always=_held(found, always))
 
     def judged(self, counted: Mapping[str, pl.DataFrame], rows: Rows) -> Scan:
         """What the columns hold, once nothing in them must be refused."""
@@ -417,16 +427,29 @@ def _check_zips(zips: tuple[str, ...]) -> None:
         )
 
 
-def _levels(old: pl.Series, column: pl.Series, schema: Schema) -> pl.Series:
-    """Years of a quasi-identifier as texts where some are missing: a level may be missing, a number may not.
+def _known(cells: pl.Series, column: Column) -> pl.Series:
+    """What the rules look at and rewrite: the cells without codes for an absence; dates, where a form is declared."""
+    if column.date_codes:
+        return bare(as_dates(cells, str(column.format), column.date_codes), column)
+    codes = tuple(column.missing_codes or ())
+    left = bare(cells, column)
+    return left.set(pl.Series(same_as(left, codes)), None) if codes else left
 
-    Beside years, codes for a date's absence stay as they are.
+
+def _beside_codes(old: pl.Series, known: pl.Series, new: pl.Series, column: Column) -> pl.Series:
+    """What is written, with each code for an absence as it was.
+
+    Years of a quasi-identifier become texts where some are missing: a level may be missing, a number may not.
     """
-    codes = kept_codes(schema[column.name]) if schema[column.name].date_codes else {}
-    if codes and old.dtype == pl.String and not _is_blank(column):
-        return column.cast(pl.String).zip_with(~old.is_in(list(codes)).fill_null(False), old).alias(column.name)
-    gaps = schema[column.name].role == "quasi" and column.dtype.is_numeric() and column.null_count() > 0
-    return column.cast(pl.String) if gaps else column
+    if column.missing_codes and not _is_blank(new):
+        if column.date_codes:
+            old = as_dates(old, str(column.format), column.date_codes)
+        if not (old.dtype.is_numeric() and new.dtype.is_numeric()):
+            old, new = written(old, column).cast(pl.String), new.cast(pl.String)
+        is_code = known.is_null() & old.is_not_null()
+        new = new.zip_with(~is_code, old.set(~is_code, None).cast(new.dtype)).alias(column.name)
+    gaps = column.role == "quasi" and new.dtype.is_numeric() and new.null_count() > 0
+    return new.cast(pl.String) if gaps else new
 
 
 def _pooled(column: pl.Series) -> pl.Series:

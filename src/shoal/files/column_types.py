@@ -298,11 +298,11 @@ _DIGITS, _DAY_READ, _TIME_READ = r"^\d+$", r"^\d{4}-\d{2}-\d{2}$", r"^\d{2}:\d{2
 
 def _dates_or_codes(column: pl.Series, form: str, codes: Collection[Level]) -> pl.Series:
     if column.dtype.is_temporal():
-        return _iso(column)
+        return _iso(column, form)
     spelled = pl.Series([text_of(code) for code in codes], dtype=pl.String)
     place = codes_of(column, spelled)
     is_code = pl.Series((place >= 0) & (place < len(spelled)))
-    dates = _iso(_read_once(column.set(is_code, None), form))
+    dates = _read_once(column.set(is_code, None), form).cast(pl.String)
     own = spelled.gather(pl.Series(place).set(~is_code, None))
     return own.zip_with(is_code, dates).alias(column.name)
 
@@ -317,8 +317,16 @@ def _read_once(column: pl.Series, form: str) -> pl.Series:
     return as_dates(column, iso if len(known) and _all(known, pattern) else form)
 
 
-def _iso(column: pl.Series) -> pl.Series:
-    """Dates and times as texts, as ISO has them; midnights as days."""
-    if isinstance(column.dtype, pl.Datetime) and bool((column == column.dt.truncate("1d")).all()):
+def _iso(column: pl.Series, form: str) -> pl.Series:
+    """Dates and times as texts, as ISO has them; midnights are days."""
+    if isinstance(column.dtype, pl.Datetime):
+        timed = int((column != column.dt.truncate("1d")).sum())
+        if timed:
+            raise ColumnError(
+                column.name,
+                f"must hold days, as its format {form} says, where codes may stand beside them",
+                got=f"{timed} cells with a time of day",
+                hint="Leave the time out, or leave cells without a date empty and declare no missing_codes.",
+            )
         column = column.dt.date()
     return column.cast(pl.String)
