@@ -76,6 +76,14 @@ def test_nothing_follows_from_noise_zeros_few_rows_or_texts():
     assert found(a=["x"] * N, b=["y"] * N) == {}
 
 
+def test_numbers_that_are_near_each_other_do_not_follow():
+    age = RNG.integers(18, 90, N)
+    assert found(age=age, later=age + RNG.integers(0, 2, N)) == {}
+    number = RNG.integers(10**15, 2 * 10**15, N)
+    assert "same" not in str(found(number=number, next=number + RNG.integers(0, 5, N)))
+    assert found(number=number, again=number)["again"][1] == "the same as number"
+
+
 def test_what_follows_from_sensitive_columns_alone_is_sensitive_and_no_other():
     lab, other = RNG.integers(1, 300, N), RNG.integers(1, 300, N)
     table = pl.DataFrame({"glucose": lab, "insulin": other, "zz": lab + other, "age": RNG.integers(18, 90, N)})

@@ -181,7 +181,7 @@ def _fitted(table: _Table, source: int, target: int, word: str) -> Iterator[Form
         fx = x if word == "multiple" else np.log(x)
         fy = np.where(y > 0, np.log(y), np.nan) if word == "power" else y
     known = ~np.isnan(fx) & ~np.isnan(fy)
-    if known.sum() < _FEWEST:
+    if known.sum() < _FEWEST or not _is_told(x[known], y[known]):
         return
     slope, start = np.polyfit(fx[known], fy[known], 1)
     name, tolerance = table.names[source], 1.01 * table.rounding[target] + _SAME * np.abs(y[known]).max()
@@ -195,12 +195,20 @@ def _fitted(table: _Table, source: int, target: int, word: str) -> Iterator[Form
     else:
         made = slope * fx + start
         through = abs(start) <= tolerance
-        equal = through and abs(slope - 1) < 1e-9
+        equal = through and bool(np.mean(x[known] == y[known]) >= _NEAR)
         plain = f"the same as {name}" if equal else f"in proportion to {name}" if through else f"linear in {name}"
         words = plain if word == "multiple" else f"linear in the logarithm of {name}"
     share = table.verified(made, target, tolerance)
     if share >= _NEAR:
         yield Formula(column=table.names[target], of=(name,), words=words, share=share)
+
+
+def _is_told(x: FloatArray, y: FloatArray) -> bool:
+    """Whether rows of one x have one y, as a result has: an age and that of a year later are within rounding too."""
+    order = np.lexsort((y, x))
+    x, y = x[order], y[order]
+    other = (x[1:] == x[:-1]) & (np.abs(y[1:] - y[:-1]) > 1e-12 * np.abs(y[1:]))
+    return bool(other.mean() <= 1 - _NEAR)
 
 
 # ---- sums, and days between dates
