@@ -84,6 +84,11 @@ def test_numbers_that_are_near_each_other_do_not_follow():
     assert found(number=number, again=number)["again"][1] == "the same as number"
 
 
+def test_numbers_of_any_size_are_looked_at_without_a_warning():
+    endless = [float("inf"), float("nan"), float("-inf")] * (N // 3)
+    assert found(a=endless, b=RNG.random(N) * 1e300, c=RNG.random(N) * 1e-300, d=(1 + RNG.random(N)) * 1e200) == {}
+
+
 def test_what_follows_from_sensitive_columns_alone_is_sensitive_and_no_other():
     lab, other = RNG.integers(1, 300, N), RNG.integers(1, 300, N)
     table = pl.DataFrame({"glucose": lab, "insulin": other, "zz": lab + other, "age": RNG.integers(18, 90, N)})

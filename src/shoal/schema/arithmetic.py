@@ -60,9 +60,11 @@ def formulas(columns: Mapping[str, pl.Series]) -> tuple[Formula, ...]:
     named = [name for name, cells in columns.items() if _counts(cells)][:_MOST_COLUMNS]
     if len(named) < 2 or len(columns[named[0]]) < _FEWEST:
         return ()
-    table = _Table.of([columns[name] for name in named], named)
+    with np.errstate(all="ignore"):  # what is too large to be multiplied fits no formula
+        table = _Table.of([columns[name] for name in named], named)
+        candidates = (*_of_one(table), *_sums(table), *_ages(table, columns), *_of_two(table))
     made: dict[str, Formula] = {}
-    for one in (*_of_one(table), *_sums(table), *_ages(table, columns), *_of_two(table)):
+    for one in candidates:
         if one.column not in made and not any(set(one.of) <= {*old.of, old.column} for old in _with(made, one.column)):
             made[one.column] = one
     return tuple(made[name] for name in named if name in made)
@@ -75,7 +77,7 @@ def _with(made: Mapping[str, Formula], name: str) -> list[Formula]:
 
 def _counts(cells: pl.Series) -> bool:
     usable = cells.dtype.is_numeric() or cells.dtype in (pl.Date, pl.Datetime)
-    return usable and len(cells) - cells.null_count() >= _FEWEST and cells.n_unique() > 2
+    return usable and cells.n_unique() > 2 and int((~np.isnan(_floats(cells))).sum()) >= _FEWEST
 
 
 @dataclass(frozen=True, kw_only=True)
