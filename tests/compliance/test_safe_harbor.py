@@ -76,6 +76,18 @@ def test_years_that_show_an_age_over_89_are_pooled_whatever_the_name(name):
         apply(table)
 
 
+@pytest.mark.parametrize("code", [9999, -8, 0, "9999"])
+@pytest.mark.parametrize("name", ["yob", "married"])
+def test_codes_that_nobody_declared_hide_no_old_year(name, code):
+    years = [1910, *range(1950, 1990)]
+    known = [str(y) for y in years] if isinstance(code, str) else years
+    table = pl.DataFrame({name: [code, *known]})
+    done = apply(table, SafeHarbor(year=2020))
+    assert done.columns[name].cast(pl.Int64).to_list() == [None, 1930, *years[1:]]
+    with pytest.raises(GuaranteeError, match=f"ages over 89 in '{name}' .could not be judged.*--year"):
+        apply(table)
+
+
 def test_old_dates_of_any_kind_show_an_age():
     table = pl.DataFrame({"wedding": [date(1925, 6, 1), date(1990, 6, 1)]})
     assert apply(table, SafeHarbor(year=2020)).columns["wedding"].to_list() == [1930, 1990]

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import polars as pl
 
-__all__ = ["WRITTEN", "are_years", "packed_form", "packed_hits", "year_of"]
+__all__ = ["WRITTEN", "are_years", "packed_form", "packed_hits", "year_of", "years_among"]
 
 _FIRST, _LAST = 1850, 2100
 _MONTH = r"(?i:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
@@ -70,9 +70,14 @@ def year_of(column: pl.Series) -> pl.Series:
 
 def are_years(values: pl.Series) -> bool:
     """Whether these are years, or ranges and sets of years, which may stay, rather than days or months."""
+    return bool(years_among(values).all())
+
+
+def years_among(values: pl.Series) -> pl.Series:
+    """Which values are years, or ranges and sets of years."""
     if values.dtype.is_numeric():
-        return bool(values.is_between(_FIRST, _LAST).all())
-    return bool(values.cast(pl.String).str.contains(_YEARS).all())
+        return values.is_between(_FIRST, _LAST)
+    return values.cast(pl.String).str.contains(_YEARS)
 
 
 _YEAR = r"(?:1[89]|2[01])\d\d"

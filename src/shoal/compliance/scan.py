@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.compliance.dates import are_years, packed_hits
+from shoal.compliance.dates import are_years, packed_hits, years_among
 from shoal.compliance.finding import Finding, Scan
 from shoal.compliance.identifiers import (
     AGES,
@@ -123,22 +123,29 @@ def speaks_of_birth(name: str) -> bool:
     return any(word.startswith(_BIRTH) and word not in _BORN_OTHERWISE for word in words_in(name))
 
 
-def shows_years(name: str, values: pl.Series) -> bool:
-    """Whether a column's different values are years that may show how old somebody is.
+def shows_years(name: str, distinct: pl.DataFrame) -> bool:
+    """Whether a column's different values, with their counts, are years that may show how old somebody is.
 
-    They are if its name speaks of birth, and whatever its name is if they are many and none lies ahead: somebody who
-    married ninety years ago is over 89, too.
+    They are if its name speaks of birth and most of its cells are years, and whatever its name is if they are many and
+    none lies ahead: somebody who married ninety years ago is over 89, too. A few other numbers, such as 9999 or -8,
+    change nothing: they may stand for an absence that nobody declared.
     """
-    if not len(values) or not are_years(values):
-        return False
-    years = _first_years(values)
-    past = bool(((years <= _this_year()) & (years == years.round())).all())
-    return speaks_of_birth(name) or (past and len(values) >= _MANY_YEARS)
+    years = _first_years(distinct)
+    share = int(years["count"].sum()) / max(1, int(distinct["count"].sum()))
+    if speaks_of_birth(name):
+        return share > _MOSTLY
+    whole = years["value"]
+    past = bool(((whole <= _this_year()) & (whole == whole.round())).all())
+    return share >= _NEARLY_ALL and past and len(years) >= _MANY_YEARS
 
 
-def _first_years(values: pl.Series) -> pl.Series:
-    """The years, or the first year of each interval or set of them."""
-    return values if values.dtype.is_numeric() else lower_ends(values)
+def _first_years(distinct: pl.DataFrame) -> pl.DataFrame:
+    """The years, or the first year of each interval or set of them; other numbers and texts are left out."""
+    found = distinct.filter(years_among(distinct["value"]))
+    if found["value"].dtype.is_numeric():
+        return found
+    found = found.with_columns(lower_ends(found["value"]).alias("value"))
+    return found.filter(found["value"].is_null() | years_among(found["value"]))
 
 
 def _this_year() -> int:
@@ -148,6 +155,7 @@ def _this_year() -> int:
 _AGE = {"age", "ages", "agep", "agelast", "ageyears", "ageatdeath", "agegroup", "agegrp", "agecat", "agegr", "ageband"}
 _BIRTH = ("birth", "brth", "dob", "yob", "born", "dateofbirth", "yearborn", "yrborn", "byear", "bdate", "geburt")
 _MANY_YEARS = 10  # different whole numbers from which on it is no accident that all of them are years
+_MOSTLY, _NEARLY_ALL = 0.5, 0.95
 _BORN_OTHERWISE = {"birthweight", "birthwt", "birthplace", "birthcountry", "birthstate", "births", "birthorder"}
 
 
@@ -273,8 +281,8 @@ def _others(column: str, distinct: pl.DataFrame, n: int, year: int | None) -> li
     values = distinct["value"]
     if speaks_of_age(column):
         return _old(column, values, distinct["count"], n)
-    if shows_years(column, values):
-        return born_long_ago(column, distinct.with_columns(_first_years(values).alias("value")), year)
+    if shows_years(column, distinct):
+        return born_long_ago(column, _first_years(distinct), year)
     if n and may_be_small_place(column) and not _says_whether(values):
         places = [] if is_state_or_larger(values) else [_plain(column, "B", GEOGRAPHIC, n, n, by_name=True)]
         return [replace(place, by_values=False, judged=False) for place in places]
