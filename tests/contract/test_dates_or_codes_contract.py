@@ -134,7 +134,7 @@ def test_dates_in_order_with_codes_among_them(tmp_path):
 @pytest.mark.parametrize(
     ("cells", "form", "codes", "read"),
     [
-        (["1.2.2021", "n/a", None], "DD.MM.YYYY", ["n/a"], ["2021-02-01", "n/a", None]),
+        ([" 1.2.2021 ", " n/a", None], "DD.MM.YYYY", ["n/a"], ["2021-02-01", "n/a", None]),
         ([20210201, -8], "YYYYMMDD", [-8], ["2021-02-01", "-8"]),
         (["7:05", "?"], "HH:MM", ["?"], ["07:05:00", "?"]),
         (["26:30", "?"], "[H]:MM", ["?"], ["95400", "?"]),

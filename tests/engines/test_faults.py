@@ -18,6 +18,7 @@ from tests.engines.conftest import coarsen_files, cut
 import shoal
 from shoal.engine import Inputs, open_engine
 from shoal.engine.duckdb import DuckDBEngine, _reporting
+from shoal.engine.interrupts import interruptible
 from shoal.errors import FileError, GuaranteeError, InputError, ParameterError
 
 
@@ -181,6 +182,22 @@ def test_a_signal_ends_a_query_on_all_threads_and_raises_what_its_handler_does(t
             assert signal.getsignal(number) is ending
     finally:
         signal.signal(number, before)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_a_query_that_can_not_be_ended_still_raises_what_the_handler_does():
+    def ending(number, frame):
+        raise Ended
+
+    def gone():
+        raise duckdb.ConnectionException("closed")
+
+    before = signal.signal(signal.SIGINT, ending)
+    try:
+        with pytest.raises(Ended), interruptible(gone):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_signal_whose_handler_goes_on_ends_nothing(tmp_path):

@@ -205,10 +205,10 @@ def _columns(
         raise ParameterError("--value", "must be given once, or once per --aggregate", got=f"{len(value)}")
     published = [read_table(file) for file in files]
     values = [_listed(words, set_.columns) for words, set_ in zip(value * len(files), published, strict=False)]
-    names = values[0] if name is None else name.split(",") if len(values[0]) > 1 else [name]
+    names = values[0] if name is None else _parts(name) if len(values[0]) > 1 else [name]
     if len({len(listed) for listed in values}) > 1:
         raise ParameterError("--value", "must list as many columns for every --aggregate")
-    if len(names) != len(values[0]) or len(set(names)) != len(names):
+    if len(names) != len(values[0]) or len(set(names)) != len(names) or not all(names):
         raise ParameterError("--name", "must give each column of --value a name of its own", got=f"{len(names)}")
     found: dict[str, list[Aggregate]] = {column: [] for column in names}
     for set_, group, listed in zip(published, by, values, strict=True):
@@ -219,7 +219,11 @@ def _columns(
 
 def _listed(words: str, columns: list[str]) -> list[str]:
     """A column, or several with commas between them."""
-    return [words] if words in columns else words.split(",")
+    return [words] if words in columns else _parts(words)
+
+
+def _parts(words: str) -> list[str]:
+    return [part.strip() for part in words.split(",")]
 
 
 def _covariates(columns: list[str], given: list[str] | None, by: list[str], weight: str | None) -> list[str]:

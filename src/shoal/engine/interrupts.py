@@ -31,8 +31,8 @@ def interruptible(interrupt: Callable[[], None]) -> Iterator[None]:
         try:
             before[signal.Signals(number)](number, frame)  # type: ignore[operator, misc]
         except BaseException as error:
-            interrupt()
             raised.append(error)
+            interrupt()
             raise
 
     handled = [number for number, handler in before.items() if callable(handler)]

@@ -300,9 +300,10 @@ def _dates_or_codes(column: pl.Series, form: str, codes: Collection[Level]) -> p
     if column.dtype.is_temporal():
         return _iso(column, form)
     spelled = pl.Series([text_of(code) for code in codes], dtype=pl.String)
-    place = codes_of(column, spelled)
+    cells = column.str.strip_chars() if column.dtype == pl.String else column
+    place = codes_of(cells, spelled)
     is_code = pl.Series((place >= 0) & (place < len(spelled)))
-    dates = _read_once(column.set(is_code, None), form).cast(pl.String)
+    dates = _read_once(cells.set(is_code, None), form).cast(pl.String)
     own = spelled.gather(pl.Series(place).set(~is_code, None))
     return own.zip_with(is_code, dates).alias(column.name)
 
