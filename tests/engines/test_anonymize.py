@@ -12,6 +12,7 @@ import shoal
 from shoal.conform import prepare
 from shoal.engine import Inputs, duckdb, open_engine
 from shoal.engine.duckdb import DuckDBEngine
+from shoal.engine.engine import Relation
 from shoal.engine.memory import MemoryEngine
 from shoal.errors import ColumnError, GuaranteeError, InputError, ParameterError
 from shoal.frame import series
@@ -249,7 +250,8 @@ def test_a_cell_that_fails_is_named_by_its_number_and_shows_no_value(engine, vis
 def unsorted(self, relation, cell, function, types):
     """Mutation: cells come as they lie."""
     made = [function(rows) for rows in relation.plan.partition_by(cell, maintain_order=True)]
-    return self.of(pl.concat(made))
+    frame = pl.concat(made)
+    return Relation(plan=frame, types=dict(frame.schema))
 
 
 def by_number(seed, *names):

@@ -357,6 +357,6 @@ def test_combinations_of_many_values_are_as_those_of_few(engine, visits, tmp_pat
     inputs = Inputs.of(cut(visits, tmp_path / "in", 2))
     for name, narrow, largest in (("narrow", 2**16, 2**62), ("wide", 2, 2)):
         monkeypatch.setattr(lattice_nodes, "_NARROW", narrow)
-        monkeypatch.setattr(coded_table, "_LARGEST_KEY", largest)
+        monkeypatch.setattr(coded_table, "LARGEST_KEY", largest)
         coarsen_files(engine, inputs, SCHEMAS["rows"], shoal.Generalize(k=5), tmp_path / name, key="3c" * 32)
     assert released(tmp_path / "narrow").equals(released(tmp_path / "wide"))
