@@ -121,6 +121,22 @@ def test_compose_starts_the_ledger_before_the_service_and_gives_it_no_more_than_
     assert all(re.fullmatch(r"\$\{SHOAL_\w+_PASSWORD:\?.+\}", value) for value in secrets)  # none has a default
 
 
+@pytest.mark.skipif(bool(reason_for_none()) or not shutil.which("pg_isready"), reason="needs PostgreSQL and its client")
+def test_the_health_check_of_the_database_waits_until_it_listens_on_the_network():
+    """While the image makes the database, a server answers on the socket alone."""
+    check = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["database"]["healthcheck"]["test"]
+    with Cluster(fsync="off") as cluster:
+        place = os.environ | {"PGHOST": str(cluster.sockets), "PGPORT": str(cluster.port)}
+
+        def healthy():
+            return subprocess.run(check[1:], env=place, stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+        assert healthy()
+        cluster.stop()
+        cluster.start(addresses="")
+        assert not healthy()
+
+
 def shoal(words, settings):
     """`shoal` as a container or a unit runs it, with settings by environment alone."""
     return [sys.executable, "-m", "shoal", *words], os.environ | settings

@@ -60,11 +60,15 @@ class Cluster:
         self.stop("immediate")
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def start(self):
+    def start(self, addresses="127.0.0.1"):
         if not hasattr(self, "port"):
             self.port = _free_port()
-        options = f"-k {self._folder} -p {self.port} -c listen_addresses=127.0.0.1 -c fsync={self._fsync}"
+        options = f"-k {self.sockets} -p {self.port} -c listen_addresses='{addresses}' -c fsync={self._fsync}"
         self._call("pg_ctl", "-D", self._data, "-w", "-l", self._folder / "log", "-o", options, "start")
+
+    @property
+    def sockets(self):
+        return self._folder
 
     def stop(self, how="fast"):
         self._call("pg_ctl", "-D", self._data, "-w", "-m", how, "stop")
@@ -83,12 +87,12 @@ class Cluster:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGCONT)
 
-    def database(self):
+    def database(self, *, settings=""):
         import psycopg
 
         name = f"ledger_{next(self._numbers)}"
         with psycopg.connect(self._url("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
+            connection.execute(f"CREATE DATABASE {name} {settings}")
         return self._url(name)
 
     def tool(self, program, url, *words):

@@ -299,6 +299,16 @@ def test_a_postgresql_that_goes_away_and_comes_back(cluster):
     ledger.close()
 
 
+def test_a_database_without_an_encoding_serves(cluster):
+    """One made in the locale C, as in a bare container, would send bytes."""
+    ledger = Ledger.open(cluster.database(settings="TEMPLATE template0 ENCODING 'SQL_ASCII'"))
+    desk = Desk(ledger, name="Zürich")
+    assert desk.pay("a").amount == TENTH
+    assert desk.spent() == TENTH
+    ledger.check()
+    ledger.close()
+
+
 @pytest.mark.parametrize("url", ["mysql://x/y", "sqlite://", "sqlite:///:memory:", "nonsense", ""])
 def test_other_places_are_refused(url):
     with pytest.raises(ParameterError, match="ledger"):

@@ -109,7 +109,12 @@ def open_engine(url: str, *, patience: float = _PATIENCE, keep: bool = True) -> 
         return _sqlite(place, patience, keep)
     wait = max(int(patience * 1000), 100)
     limits = f"-c synchronous_commit=on -c lock_timeout={wait} -c statement_timeout={wait} -c timezone=UTC {_BY_KEY}"
-    options = {"options": limits, "connect_timeout": max(int(patience), 2), "application_name": "shoal"}
+    options = {
+        "options": limits,
+        "connect_timeout": max(int(patience), 2),
+        "application_name": "shoal",
+        "client_encoding": "utf8",  # a database in SQL_ASCII would send bytes
+    }
     place = place.set(drivername="postgresql+psycopg")
     if not keep:
         return create_engine(place, poolclass=NullPool, connect_args=options)
