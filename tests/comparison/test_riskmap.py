@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.report.risk_utility_map import Point, risk_map, together
+from shoal.report.risk_utility_map import Point, beside_line, risk_map, together
 
 
 def point(risk, utility, number="1", family="coarsening", on_front=False):
@@ -40,3 +40,10 @@ def test_every_set_of_points_is_drawn(points):
     assert drawn.count("<title>") == len(points)
     assert "NaN" not in drawn
     assert "1: &lt;" in drawn or "0: &lt;" in drawn
+
+
+@given(st.floats(20, 360), st.floats(0, 640), st.floats(-10, 20))
+def test_the_text_beside_a_line_keeps_clear_of_a_point(y, x, below):
+    start, dy = beside_line(y, [(x, y + below)])
+    clear_across = x < start - 6 or x > start + 164 + 6
+    assert clear_across or abs(below - dy) > 12

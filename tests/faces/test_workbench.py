@@ -721,6 +721,9 @@ def test_themes_sizes_and_what_is_not_there(at, surveyed, serious, screenshot):
     page.get_by_role("button", name="Light or dark").click()
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
     assert serious(page) == []
+    hint = "e => [getComputedStyle(e, '::placeholder').color, getComputedStyle(document.querySelector('.lead')).color]"
+    placeholder, soft = page.get_by_placeholder("Find a column").evaluate(hint)
+    assert placeholder == soft  # which the check of contrast has seen
     page.reload()
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
     screenshot(page, "dark")
@@ -732,6 +735,17 @@ def test_themes_sizes_and_what_is_not_there(at, surveyed, serious, screenshot):
         assert serious(page) == [], path
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
+
+
+def test_what_stands_side_by_side_is_of_one_height_and_no_picture_is_blown_up(at, surveyed):
+    page = at(f"b/{surveyed}/columns?column=age_group")
+    page.get_by_label("Name of the group").wait_for()
+    for width in (1024, 1440, 3840):
+        page.set_viewport_size({"width": width, "height": 900})
+        tall = [page.locator(f"[name={name}]").bounding_box()["height"] for name in ("group", "level")]
+        assert tall[0] == pytest.approx(tall[1], abs=1), width
+        letters = "e => e.getBoundingClientRect().height / parseFloat(getComputedStyle(e.closest('body')).fontSize)"
+        assert page.locator(".levels-picture text").first.evaluate(letters) < 1.5, width
 
 
 def test_no_page_has_a_script_or_style_of_its_own(at, surveyed):

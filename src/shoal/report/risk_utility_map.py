@@ -23,6 +23,7 @@ WARN, QUIET = "#8a3b12", "#57544c"
 WIDTH, HEIGHT = 640, 380
 _TICKS = (0, 0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)
 _NEAR = 0.008  # of the axis: ticks nearer to 0 would run into each other
+_LINE_TEXT = 164  # pixels: the text beside the line of another sample
 _TOUCH = 17  # pixels: labels nearer than this are written as one
 
 
@@ -75,7 +76,7 @@ def risk_chart(
     room = _Room.of(points, limit, mark)
     axes = _axes(alt, room, across, up)
     layers = [
-        *_lines(alt, axes, limit, mark),
+        *_lines(alt, axes, limit, mark, room, points),
         *(_steps(alt, axes, points) if steps else []),
         *_ring(alt, axes, [point for point in points if point.number == best]),
         *_marks(alt, axes, points, families),
@@ -118,7 +119,14 @@ def _ticks(end: float) -> list[float]:
     return [tick for tick in _TICKS if tick <= end and (tick == 0 or tick >= _NEAR * end)]
 
 
-def _lines(alt: Any, axes: dict[str, Any], limit: float | None, mark: float | None) -> list[Any]:
+def _lines(
+    alt: Any,
+    axes: dict[str, Any],
+    limit: float | None,
+    mark: float | None,
+    room: _Room,
+    points: Sequence[Point],
+) -> list[Any]:
     made = []
     if limit is not None:
         base = alt.Chart(data(alt, [{"x": limit, "text": "limit"}]))
@@ -128,9 +136,22 @@ def _lines(alt: Any, axes: dict[str, Any], limit: float | None, mark: float | No
     if mark is not None:
         base = alt.Chart(data(alt, [{"y": 1 - mark, "text": "another sample of the same size"}]))
         made.append(base.mark_rule(color=QUIET, strokeDash=[2, 3], aria=False).encode(y=axes["y"]))
-        text = base.mark_text(align="right", baseline="top", dx=-4, dy=3, color=QUIET, fontSize=11, aria=False)
-        made.append(text.encode(x=alt.XValue(WIDTH), y=axes["y"], text=alt.Text("text:N")))
+        y = HEIGHT * sqrt((1 - mark) / room.bottom)
+        x, dy = beside_line(y, [room.place(point) for point in points])
+        text = base.mark_text(align="left", baseline="middle", dy=dy, color=QUIET, fontSize=11, aria=False)
+        made.append(text.encode(x=alt.XValue(x), y=axes["y"], text=alt.Text("text:N")))
     return made
+
+
+def beside_line(y: float, taken: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Where the text beside a line across at `y` begins, and how far below the line: where the fewest points are."""
+    free = [(x, dy) for x in (WIDTH - 4 - _LINE_TEXT, 4) for dy in (9, -9)]
+
+    def crowded(place: tuple[float, float]) -> int:
+        x, dy = place
+        return sum(x - 24 < a < x + _LINE_TEXT + 10 and -14 < b - (y + dy) < 24 for a, b in taken)
+
+    return min(free, key=crowded)
 
 
 def _steps(alt: Any, axes: dict[str, Any], points: Sequence[Point]) -> list[Any]:

@@ -38,29 +38,34 @@ def risk_map(dots: Sequence[Dot], label: str, *, limit: float, mark: float | Non
     def place(risk: float, utility: float) -> tuple[float, float]:
         return wide * sqrt(max(0.0, risk) / right), high * sqrt(max(0.0, 1 - utility) / most_lost)
 
+    places = [place(dot.risk, dot.utility) for dot in dots]
     x = place(limit, 1)[0]
     drawn = [rect(0, 0, x, high, "accepted")]
     drawn += _map_axes(right, most_lost, wide, high)
-    drawn += [line(x, 0, x, high, "limit"), text(f"accepted risk {percent(limit)}", x + 6, high - 8, "limit start")]
+    said: list[_Said] = [(f"accepted risk {percent(limit)}", x + 6, high - 8)]
+    drawn += [line(x, 0, x, high, "limit"), text(*said[0], "limit start")]
     if mark is not None:
         y = place(0, mark)[1]
-        taken = [place(dot.risk, dot.utility) for dot in dots]
-        drawn += [line(0, y, wide, y, "mark"), _beside_line("another sample of the same size", wide, y, taken)]
-    places = [place(dot.risk, dot.utility) for dot in dots]
-    drawn += [_steps(dots, place), *(_dot(dot, *at, places) for dot, at in zip(dots, places, strict=True))]
+        said.append(_beside_line("another sample of the same size", wide, y, places))
+        drawn += [line(0, y, wide, y, "mark"), text(*said[1], "start soft")]
+    drawn += [_steps(dots, place), *(_dot(dot, *at, places, said) for dot, at in zip(dots, places, strict=True))]
     return framed(wide, high, label, drawn, role="group", bottom=46)
 
 
-def _beside_line(words: str, wide: float, y: float, taken: Sequence[tuple[float, float]]) -> Html:
+_Said = tuple[str, float, float]  # a text, where it begins, and its base line
+_LETTER = 6.2
+
+
+def _beside_line(words: str, wide: float, y: float, taken: Sequence[tuple[float, float]]) -> _Said:
     """A text above or below a line, where the fewest dots are."""
-    long, size = 6.2 * len(words), 14
+    long, size = _LETTER * len(words), 14
     free = [(wide - 2 - long, y - 5), (wide - 2 - long, y + 14), (wide / 2, y - 5), (wide / 2, y + 14), (4, y - 5)]
 
     def crowded(place: tuple[float, float]) -> int:
         x, bottom = place
         return sum(x - 14 < a < x + long + 14 and bottom - size - 10 < b < bottom + 26 for a, b in taken)
 
-    return text(words, *min(free, key=crowded), "start soft")
+    return (words, *min(free, key=crowded))
 
 
 _TICKS = (0, 0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)
@@ -107,25 +112,31 @@ def _steps(dots: Sequence[Dot], place: Any) -> Html:
 _CORNERS = ((11, -8, "start"), (-11, -8, "end"), (11, 16, "start"), (-11, 16, "end"))
 
 
-def _free_corner(x: float, y: float, places: Sequence[tuple[float, float]]) -> tuple[float, float, str]:
-    """Where a dot's number covers fewest dots and other numbers."""
+def _free_corner(
+    x: float, y: float, places: Sequence[tuple[float, float]], said: Sequence[_Said]
+) -> tuple[float, float, str]:
+    """Where a dot's number covers fewest dots, other numbers and texts."""
 
     def covered(corner: tuple[float, float, str]) -> int:
         left = x + corner[0] - (0 if corner[2] == "start" else 14)
         middle = y + corner[1] - 4
-        return sum(left - 10 < a < left + 24 and abs(b - middle) < 14 for a, b in places if (a, b) != (x, y))
+        dots = sum(left - 10 < a < left + 24 and abs(b - middle) < 14 for a, b in places if (a, b) != (x, y))
+        return dots + sum(
+            left - _LETTER * len(words) < start + 6 < left + 26 and abs(base - 4 - middle) < 12
+            for words, start, base in said
+        )
 
     return min(_CORNERS, key=covered)
 
 
-def _dot(dot: Dot, x: float, y: float, places: Sequence[tuple[float, float]]) -> Html:
+def _dot(dot: Dot, x: float, y: float, places: Sequence[tuple[float, float]], said: Sequence[_Said]) -> Html:
     kinds = ["dot", f"family-{dot.family}"]
     kinds += [name for name, holds in (("on-front", dot.on_front), ("chosen", dot.chosen), ("best", dot.best)) if holds]
     marks = [tag("title", dot.words)]
     if dot.best:
         marks.append(tag("circle", r="15", class_="halo"))
     above = -20 if dot.best else -15
-    at, up, kind = (0, above, "middle") if dot.best or dot.chosen else _free_corner(x, y, places)
+    at, up, kind = (0, above, "middle") if dot.best or dot.chosen else _free_corner(x, y, places, said)
     marks += [tag("circle", r="8"), tag("text", dot.number, x=f"{at}", y=f"{up}", class_=kind)]
     return tag(
         "g",
