@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from shoal.coarsening import Hierarchy
 from shoal.coarsening.code_systems import _ICD9, _ICD10, SYSTEMS
 from shoal.coarsening.default_hierarchies import default_hierarchy
-from shoal.coarsening.us_places import REGIONS, STATE_OF_FIPS, STATE_OF_ZIP3, STATES
 from shoal.errors import ColumnError, ParameterError
 from shoal.schema import Column
+from shoal.schema.judgement.us_places import REGIONS, STATE_OF_FIPS, STATE_OF_ZIP3, STATES
 
 BY_HAND = [
     ("icd-10", "I21.4", ("I21", "I20-I25", "I00-I99")),

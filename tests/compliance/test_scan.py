@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.compliance.identifiers import IDENTIFIERS, named
 from shoal.compliance.scan import scan
 from shoal.datasets import health_survey
 from shoal.errors import InputError
 from shoal.schema.infer import words_in
+from shoal.schema.judgement.identifiers import IDENTIFIERS, named
 
 PEOPLE = 40
 

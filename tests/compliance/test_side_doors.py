@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
-from shoal.compliance.identifiers import AGES, DATES, GEOGRAPHIC
-from shoal.compliance.places import may_be_small_place
 from shoal.compliance.safe_harbor import LimitedDataSet, SafeHarbor
 from shoal.compliance.scan import scan
 from shoal.compliance.side_doors import rows_of
 from shoal.conform import prepare
 from shoal.errors import GuaranteeError
 from shoal.frame import enter
+from shoal.schema.judgement.identifiers import AGES, DATES, GEOGRAPHIC
+from shoal.schema.judgement.places import may_be_small_place
 
 
 def stays(n=240, door="x7"):

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from shoal.coarsening.us_places import STATE_OF_ZIP3
 from shoal.compliance.safe_harbor import SMALL_ZIPS, three_digits
+from shoal.schema.judgement.us_places import STATE_OF_ZIP3
 
 OF_2000 = {
     *("036", "059", "063", "102", "203", "556", "692", "790", "821"),

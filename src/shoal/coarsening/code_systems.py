@@ -13,7 +13,7 @@ nuts     ``DE212``, ``DE21``, ``DE``              ``DE21``, ``DE2``, ``DE``
 
 Blocks and chapters are those of WHO's ICD-10, with room for the categories that ICD-10-CM adds, and those of ICD-9-CM.
 A category in no block stands for itself there, and so does a short code of ATC or NUTS on finer levels. Places are
-those of `shoal.coarsening.us_places`.
+those of `shoal.schema.judgement.us_places`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from shoal.coarsening.us_places import ARMED_FORCES, REGIONS, STATE_OF_FIPS, STATE_OF_ZIP3, STATES
+from shoal.schema.judgement.us_places import ARMED_FORCES, REGIONS, STATE_OF_FIPS, STATE_OF_ZIP3, STATES
 
 __all__ = ["SYSTEMS", "CodeSystem", "System"]
 

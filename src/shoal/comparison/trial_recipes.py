@@ -21,7 +21,6 @@ from typing import Any
 
 from shoal.coarsening import Generalize, Mondrian, Suppress
 from shoal.compliance import SafeHarbor
-from shoal.compliance.identifiers import AGES, DATES, GEOGRAPHIC
 from shoal.compliance.scan import scan
 from shoal.conform import prepare
 from shoal.errors import SchemaError
@@ -34,6 +33,7 @@ from shoal.method import FAMILIES, methods
 from shoal.recipe import Anonymization, Coarsening, Recipe, Synthesis, read_recipe
 from shoal.recipe.linked import LinkedRecipe
 from shoal.schema import Column, LinkedSchema, Schema
+from shoal.schema.judgement.identifiers import AGES, DATES, GEOGRAPHIC
 
 __all__ = ["default_recipes"]
 

@@ -20,11 +20,12 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from shoal.compliance.identifiers import FREE_TEXT
-from shoal.compliance.scan import LONG, scan
+from shoal.compliance.scan import scan
 from shoal.errors import ColumnError, GuaranteeError, ParameterError
 from shoal.extras import need
 from shoal.frame import Frame, adopt, enter, leave, series, with_columns
+from shoal.schema.judgement.identifiers import FREE_TEXT
+from shoal.schema.judgement.judge import LONG
 
 __all__ = ["LONG", "SHORT", "Scrubbed", "Span", "check_free_text", "refuse_free_text", "replaced", "scrub"]
 

@@ -35,7 +35,6 @@ import polars as pl
 from shoal.arrays import IntArray
 from shoal.canonical import plain
 from shoal.coarsening.coarsener import Coarsener
-from shoal.compliance.identifiers import AGES, DATES, FREE_TEXT, GEOGRAPHIC, IDENTIFIERS, OTHER_CODES, named
 from shoal.compliance.safe_harbor import LimitedDataSet, SafeHarbor, outright
 from shoal.compliance.scan import Scan, scan, scan_counted
 from shoal.equivalence import classes_of
@@ -43,7 +42,8 @@ from shoal.errors import ParameterError
 from shoal.frame import Frame, adopt, enter, series, with_columns
 from shoal.record import Record
 from shoal.schema import Schema
-from shoal.schema.infer import words_in
+from shoal.schema.evidence import words_in
+from shoal.schema.judgement.identifiers import AGES, DATES, FREE_TEXT, GEOGRAPHIC, IDENTIFIERS, OTHER_CODES, named
 
 __all__ = ["MOST_LEVELS", "PRESETS", "Check", "Counts", "Finished", "Outcome", "Preset", "preset", "removed_by_name"]
 

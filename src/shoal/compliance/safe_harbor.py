@@ -42,18 +42,7 @@ import numpy as np
 import polars as pl
 
 from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener
-from shoal.compliance.dates import year_of
-from shoal.compliance.finding import Finding, Scan
-from shoal.compliance.identifiers import AGES, DATES, FREE_TEXT, GEOGRAPHIC, OTHER_CODES
-from shoal.compliance.scan import (
-    OLDEST,
-    born_long_ago,
-    counted_cells,
-    lower_ends,
-    scan_counted,
-    speaks_of_age,
-    speaks_of_birth,
-)
+from shoal.compliance.scan import scan_counted
 from shoal.compliance.side_doors import Rows, rows_of, with_side_doors
 from shoal.conform import Prepared
 from shoal.domain.absence import bare, written
@@ -64,7 +53,18 @@ from shoal.frame import series
 from shoal.method import ReportText
 from shoal.params import ColumnNames, Help, Range, check
 from shoal.schema import Column, Schema
-from shoal.schema.infer import words_in
+from shoal.schema.evidence import words_in
+from shoal.schema.judgement.dates import year_of
+from shoal.schema.judgement.finding import Finding, Scan
+from shoal.schema.judgement.identifiers import AGES, DATES, FREE_TEXT, GEOGRAPHIC, OTHER_CODES
+from shoal.schema.judgement.judge import (
+    OLDEST,
+    born_long_ago,
+    counted_cells,
+    lower_ends,
+    speaks_of_age,
+    speaks_of_birth,
+)
 from shoal.value import same_as
 
 __all__ = [

@@ -17,11 +17,11 @@ from math import log
 
 import polars as pl
 
-from shoal.compliance.dates import are_years
-from shoal.compliance.finding import Finding, Scan
-from shoal.compliance.identifiers import AGES, DATES, GEOGRAPHIC
-from shoal.compliance.places import is_state_or_larger
 from shoal.frame import Frame, series
+from shoal.schema.judgement.dates import are_years
+from shoal.schema.judgement.finding import Finding, Scan
+from shoal.schema.judgement.identifiers import AGES, DATES, GEOGRAPHIC
+from shoal.schema.judgement.places import is_state_or_larger
 
 __all__ = ["Rows", "rows_of", "with_side_doors"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from shoal.coarsening.us_places import DIVISIONS, REGIONS, STATE_NAMES, STATE_OF_FIPS, STATES
-from shoal.compliance.identifiers import PLACES_OF_ANY_SIZE
-from shoal.schema.infer import words_in
+from shoal.schema.evidence import words_in
+from shoal.schema.judgement.identifiers import PLACES_OF_ANY_SIZE
+from shoal.schema.judgement.us_places import DIVISIONS, REGIONS, STATE_NAMES, STATE_OF_FIPS, STATES
 from shoal.schema.name_words import NUMBER
 
 __all__ = ["is_state_or_larger", "may_be_small_place"]

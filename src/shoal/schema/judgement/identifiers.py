@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from shoal.coarsening.us_places import STATES
-from shoal.compliance.dates import WRITTEN
+from shoal.schema.judgement.dates import WRITTEN
+from shoal.schema.judgement.us_places import STATES
 from shoal.schema.name_words import EVENT, NUMBER, PERSON, PERSON_NUMBERS, PLACE_OR_THING
 
 __all__ = [

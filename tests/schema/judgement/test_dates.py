@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.compliance.dates import are_years, packed_form, packed_hits, year_of
-from shoal.compliance.identifiers import AGES
 from shoal.compliance.scan import scan
+from shoal.schema.judgement.dates import are_years, packed_form, packed_hits, year_of
+from shoal.schema.judgement.identifiers import AGES
 
 DAYS = st.dates(datetime.date(1900, 1, 1), datetime.date(2090, 12, 31))
 WRITE = {"YYYYMMDD": "%Y%m%d", "YYYYMM": "%Y%m", "MMDDYYYY": "%m%d%Y"}

@@ -1,0 +1,268 @@
+"""What one column holds of the identifiers of the rule: by its name, by the form of its values, or by both.
+
+Each different value is looked at once, so columns with few of them cost next to nothing; they are counted, never shown.
+Columns in which everybody has another whole number are named as possible codes even if they are amounts of money.
+
+Three digits of a ZIP code, a year alone, and ages pooled at 90 are no findings: the rule lets them stand.
+
+What can't be judged is said: places that may be smaller than a state (a *region* of unknown names, a hospital),
+numbers in a column of dates that are neither days nor years, years (of birth, of marriage) of people who may be over 89
+where nobody says of which year the data are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import polars as pl
+
+from shoal.schema.evidence import words_in
+from shoal.schema.judgement.dates import are_years, packed_hits, years_among
+from shoal.schema.judgement.finding import Finding
+from shoal.schema.judgement.identifiers import (
+    AGES,
+    DATES,
+    FREE_TEXT,
+    GEOGRAPHIC,
+    IDENTIFIERS,
+    NAMES,
+    OTHER_CODES,
+    Identifier,
+    named,
+)
+from shoal.schema.judgement.places import is_state_or_larger, may_be_small_place
+
+__all__ = [
+    "LONG",
+    "OLDEST",
+    "born_long_ago",
+    "counted_cells",
+    "findings_in",
+    "is_free_text",
+    "lower_ends",
+    "shows_years",
+    "speaks_of_age",
+    "speaks_of_birth",
+]
+
+OLDEST = 89
+"""The highest age that the Safe Harbor rule lets stand."""
+
+LONG = 40
+"""Mean length of the different texts of a column from which on they are free text."""
+
+_FEWEST = 20  # values below which "all differ" says nothing
+
+
+def speaks_of_age(name: str) -> bool:
+    """Whether a column's name says that it holds ages."""
+    return any(word in _AGE for word in words_in(name))
+
+
+def speaks_of_birth(name: str) -> bool:
+    """Whether a column's name says that it holds dates or years of birth."""
+    return any(word.startswith(_BIRTH) and word not in _BORN_OTHERWISE for word in words_in(name))
+
+
+def shows_years(name: str, distinct: pl.DataFrame) -> bool:
+    """Whether a column's different values, with their counts, are years that may show how old somebody is.
+
+    They are if its name speaks of birth and most of its cells are years, and whatever its name is if they are many and
+    none lies ahead: somebody who married ninety years ago is over 89, too. A few other numbers, such as 9999 or -8,
+    change nothing: they may stand for an absence that nobody declared.
+    """
+    years = _first_years(distinct)
+    share = int(years["count"].sum()) / max(1, int(distinct["count"].sum()))
+    if speaks_of_birth(name):
+        return share > _MOSTLY
+    whole = years["value"]
+    past = bool(((whole <= _this_year()) & (whole == whole.round())).all())
+    return share >= _NEARLY_ALL and past and len(years) >= _MANY_YEARS
+
+
+def _first_years(distinct: pl.DataFrame) -> pl.DataFrame:
+    """The years, or the first year of each interval or set of them; other numbers and texts are left out."""
+    found = distinct.filter(years_among(distinct["value"]))
+    if found["value"].dtype.is_numeric():
+        return found
+    found = found.with_columns(lower_ends(found["value"]).alias("value"))
+    return found.filter(found["value"].is_null() | years_among(found["value"]))
+
+
+def _this_year() -> int:
+    return datetime.now(UTC).year
+
+
+_AGE = {"age", "ages", "agep", "agelast", "ageyears", "ageatdeath", "agegroup", "agegrp", "agecat", "agegr", "ageband"}
+_BIRTH = ("birth", "brth", "dob", "yob", "born", "dateofbirth", "yearborn", "yrborn", "byear", "bdate", "geburt")
+_MANY_YEARS = 10  # different whole numbers from which on it is no accident that all of them are years
+_MOSTLY, _NEARLY_ALL = 0.5, 0.95
+_BORN_OTHERWISE = {"birthweight", "birthwt", "birthplace", "birthcountry", "birthstate", "births", "birthorder"}
+
+
+def findings_in(column: str, distinct: pl.DataFrame, year: int | None) -> list[Finding]:
+    """What one column holds: by values, else by name; and what its numbers or its length say."""
+    by_name = named(words_in(column))
+    n = int(distinct["count"].sum())
+    counts = {i.title: (i, c) for i in IDENTIFIERS if (c := _matching(i, distinct)) > i.least_share * n}
+    if NAMES in counts and not _mostly_different(distinct):  # "United States" has the form of a name, too
+        del counts[NAMES]
+    found = [_finding(column, i, c, n, by_name) for i, c in counts.values()]
+    if by_name is not None and by_name.title not in counts and (c := _by_name_alone(by_name, column, distinct)):
+        judged = by_name.title != DATES or _are_parts_of_dates(distinct["value"])
+        found.insert(0, _finding(column, by_name, c, n, by_name, by_values=False, judged=judged))
+    if is_free_text(distinct):
+        found.append(_plain(column, "", FREE_TEXT, n, n))
+    return found or _others(column, distinct, n, year)
+
+
+def counted_cells(column: pl.Series, sample: int | None = None) -> pl.DataFrame:
+    """The different values with their counts, without missing ones."""
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
+    counted = pl.DataFrame({"value": column}).drop_nulls().group_by("value").agg(count=pl.len())
+    if sample is not None and len(counted) > sample:
+        places = np.linspace(0, len(counted) - 1, sample).astype(np.int64)
+        return counted.sort("value")[places]
+    return counted
+
+
+def _matching(identifier: Identifier, distinct: pl.DataFrame) -> int:
+    """How many cells have the form of an identifier."""
+    values = distinct["value"]
+    if values.dtype.is_temporal() and values.dtype not in (pl.Time, pl.Duration):
+        return int(distinct["count"].sum()) if identifier.title == DATES else 0
+    packed = _packed_dates(distinct) if identifier.title == DATES else 0
+    if packed or values.dtype != pl.String or not identifier.form:
+        return packed
+    hit = values.str.contains(identifier.form)
+    if identifier.title.startswith("vehicle"):
+        hit &= values.str.contains(r"\d.*\d") & values.str.contains("[A-Z]")
+    if identifier.inside:
+        hit |= (values.str.len_bytes() > 20) & values.str.contains(identifier.inside)
+    return int(distinct["count"].filter(hit).sum())
+
+
+def _packed_dates(distinct: pl.DataFrame) -> int:
+    """Whole numbers such as 20240131 or 202401, whatever the column is called."""
+    return int(distinct["count"].filter(packed_hits(distinct["value"])).sum())
+
+
+def _mostly_different(distinct: pl.DataFrame) -> bool:
+    return len(distinct) >= max(_FEWEST, 0.3 * int(distinct["count"].sum()))
+
+
+def _by_name_alone(identifier: Identifier, column: str, distinct: pl.DataFrame) -> int:
+    """How many cells to count where only the name speaks; none where the values contradict it."""
+    values, count = distinct["value"], distinct["count"]
+    n = int(count.sum())
+    if _says_whether(values) or (identifier.title not in (GEOGRAPHIC, DATES) and len(values) <= 2 < n):
+        return 0
+    if identifier.title == NAMES and values.dtype != pl.String:
+        return 0
+    if identifier.title == GEOGRAPHIC and any(word.startswith("zip") for word in words_in(column)):
+        return int(count.filter(values.cast(pl.String).str.contains(r"^\d{4,}")).sum())  # three digits may stay
+    if identifier.title == DATES:
+        return 0 if are_years(values) else n
+    return 0 if identifier.title == OTHER_CODES and values.dtype.is_float() else n
+
+
+def _says_whether(values: pl.Series) -> bool:
+    """Who has one, not which (yes and no, 0 and 1, town and country), or all is suppressed."""
+    if values.dtype == pl.Boolean:
+        return True
+    texts = set(values.cast(pl.String).str.strip_chars().str.to_lowercase())
+    return any(texts <= answers for answers in _ANSWERS)
+
+
+_ANSWERS = (
+    {"yes", "no", "y", "n", "true", "false", "t", "f", "unknown", "*"},
+    {"0", "1", "0.0", "1.0"},
+    {"urban", "rural", "suburban", "metro", "nonmetro", "non-metro", "unknown", "*"},
+)
+
+
+def _are_parts_of_dates(values: pl.Series) -> bool:
+    """Whether these can be days or months; other numbers under such a name may count days from anywhere."""
+    return not values.dtype.is_numeric() or bool(values.is_between(0, 31).all())
+
+
+def _finding(
+    column: str,
+    identifier: Identifier,
+    n: int,
+    n_filled: int,
+    by_name: Identifier | None,
+    *,
+    by_values: bool = True,
+    judged: bool = True,
+) -> Finding:
+    return Finding(
+        column=column,
+        letter=identifier.letter,
+        identifier=identifier.title,
+        by_name=by_name is not None and by_name.title == identifier.title,
+        by_values=by_values,
+        n_matching=n,
+        n_filled=n_filled,
+        judged=judged,
+    )
+
+
+def is_free_text(distinct: pl.DataFrame) -> bool:
+    """Whether the different values, with their counts, are long texts that mostly differ."""
+    values, n = distinct["value"], int(distinct["count"].sum())
+    if values.dtype != pl.String or len(values) <= 0.5 * n or n < 2:
+        return False
+    return float(values.str.len_chars().mean() or 0.0) >= LONG  # type: ignore[arg-type]
+
+
+def _others(column: str, distinct: pl.DataFrame, n: int, year: int | None) -> list[Finding]:
+    """Ages over 89, places of unknown size, codes that differ from person to person."""
+    values = distinct["value"]
+    if speaks_of_age(column):
+        return _old(column, values, distinct["count"], n)
+    if shows_years(column, distinct):
+        return born_long_ago(column, _first_years(distinct), year)
+    if n and may_be_small_place(column) and not _says_whether(values):
+        places = [] if is_state_or_larger(values) else [_plain(column, "B", GEOGRAPHIC, n, n, by_name=True)]
+        return [replace(place, by_values=False, judged=False) for place in places]
+    codes = values.dtype == pl.String or values.dtype.is_integer()
+    if codes and len(values) == n >= _FEWEST:
+        return [_plain(column, "R", OTHER_CODES, n, n)]
+    return []
+
+
+def _old(name: str, values: pl.Series, count: pl.Series, n: int) -> list[Finding]:
+    """Ages over 89 that aren't all in one; of an interval, its lower end counts."""
+    ages = values if values.dtype.is_numeric() else lower_ends(values)
+    old = (ages > OLDEST).fill_null(False)
+    pooled = values.filter(old).n_unique() <= 1 and bool((ages.filter(old) == OLDEST + 1).all())
+    return [] if pooled else [_plain(name, "C", AGES, int(count.filter(old).sum()), n, by_name=True)]
+
+
+def lower_ends(texts: pl.Series) -> pl.Series:
+    """The first number in each text: the age, or the lower end of an interval of ages."""
+    return texts.cast(pl.String).str.extract(r"(\d+)", 1).cast(pl.Int64, strict=False)
+
+
+def born_long_ago(name: str, distinct: pl.DataFrame, year: int | None = None) -> list[Finding]:
+    """Years that show an age over 89 in `year`; in the present year, where nobody says which, it can't be judged."""
+    oldest, n = (year or _this_year()) - OLDEST - 1, int(distinct["count"].sum())
+    n_old = int(distinct["count"].filter(distinct["value"] < oldest).sum())
+    found = [_plain(name, "C", AGES, n_old, n, by_name=speaks_of_birth(name))] if n_old else []
+    return [replace(one, judged=year is not None) for one in found]
+
+
+def _plain(column: str, letter: str, title: str, n: int, n_filled: int, *, by_name: bool = False) -> Finding:
+    return Finding(
+        column=column,
+        letter=letter,
+        identifier=title,
+        by_name=by_name,
+        by_values=True,
+        n_matching=n,
+        n_filled=n_filled,
+    )
