@@ -25,7 +25,8 @@ import polars as pl
 from shoal.compliance.side_doors import rows_of, with_side_doors
 from shoal.frame import enter, series
 from shoal.schema.judgement.finding import Finding, Scan
-from shoal.schema.judgement.judge import counted_cells, findings_in
+from shoal.schema.judgement.judge import counted_cells
+from shoal.schema.judgement.judgement import judge
 
 __all__ = ["Finding", "Scan", "scan", "scan_counted"]
 
@@ -71,6 +72,6 @@ def scan(
 
 def scan_counted(counted: Mapping[str, pl.DataFrame], *, year: int | None = None) -> Scan:
     """The same of columns of which the different values (``value``) with their rows (``count``) are known."""
-    found = [finding for name, distinct in counted.items() for finding in findings_in(name, distinct, year)]
+    found = [one for name, distinct in counted.items() for one in judge(name, distinct, year=year).findings]
     n_rows = max((int(distinct["count"].sum()) for distinct in counted.values()), default=0)
     return Scan(findings=tuple(found), n_rows=n_rows, n_columns=len(counted))
