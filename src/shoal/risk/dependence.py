@@ -7,7 +7,8 @@ the true quasi-identifiers of a row. Two directions are measured over the record
 - **determined**: given some quasi-identifiers the column's value is (nearly) always the same;
 - **tells**: given the column's value some quasi-identifiers are (nearly) always the same.
 
-Only combinations that several persons share say anything: a table in which everybody is unique determines nothing. With
+Only combinations that several persons share say anything: a table in which everybody is unique determines nothing.
+Where rows repeat beyond chance (`shoal.schema.repeats`), each different row counts once, as copies prove nothing. With
 D the share of records, among those, that have the commonest value of their combination, and D₀ the same after the
 values were dealt out at random,
 
@@ -21,17 +22,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from shoal.arrays import FloatArray, Generator, IntArray
+from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
 from shoal.equivalence import Codes, codes, combine, persons
 from shoal.frame import series
 from shoal.pair import Pair
 from shoal.record import Record
 from shoal.rng import stream
 from shoal.schema import Schema
+from shoal.schema.column import NAMING
+from shoal.schema.repeats import distinct_rows
 
 __all__ = ["Dependence", "dependences", "determined_by_quasi", "unchanged_names"]
 
@@ -155,13 +159,23 @@ def quasi_codes(pair: Pair, rows: IntArray) -> dict[str, Codes]:
 
 
 def _looked_at(pair: Pair, rng: Generator) -> IntArray:
-    """Released rows of known source, one for each person, at most 20,000 drawn at random."""
+    """Released rows of known source, one for each person and different row, at most 20,000 drawn at random."""
     known = np.flatnonzero(pair.source_rows >= 0)
+    first = pair.original.once("first of each row", partial(_first_of_each, pair))
+    if first is not None:
+        known = known[first[pair.source_rows[known]]]
     unit = pair.schema.unit
     if unit is not None and len(known):
         person = persons(series(pair.original.frame, unit)).values[pair.source_rows[known]]
         known = known[np.sort(np.unique(person, return_index=True)[1])]
     return known if len(known) <= _MOST_ROWS else np.sort(rng.permutation(known)[:_MOST_ROWS])
+
+
+def _first_of_each(pair: Pair) -> BoolArray | None:
+    """Which rows of the original come for the first time; None where no row repeats beyond chance."""
+    schema, frame = pair.schema, pair.original.frame
+    names = [column.name for column in schema.columns if column.role not in (*NAMING, "weight")]
+    return distinct_rows({name: series(frame, name) for name in names if name in frame.columns})
 
 
 def _determined(name: str, column: Codes, quasi: dict[str, Codes], rng: Generator) -> list[Dependence]:

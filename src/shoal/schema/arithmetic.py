@@ -5,6 +5,8 @@ Candidates are found on a few rows, which can only propose too many, and each is
 are known. A rounded result may be off by half of its last decimal place. No constant is named: who is in the table has
 a part in one that is fitted.
 
+Where rows repeat beyond chance (`shoal.schema.repeats`), each different row counts once.
+
 Nothing is said where it would prove little: of fewer than 50 rows, of addends that are nearly always 0, of results with
 few different values (but for sums, which have no constant to fit).
 """
@@ -20,6 +22,7 @@ import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.record import Record
+from shoal.schema.repeats import first_of_each
 
 __all__ = ["Formula", "formulas"]
 
@@ -57,6 +60,7 @@ def formulas(columns: Mapping[str, pl.Series]) -> tuple[Formula, ...]:
     >>> formulas({"wages": wages, "rent": rent, "income": wages + rent})
     (Formula(column='income', of=('wages', 'rent'), words='the sum of wages and rent', share=1.0, is_sum=True),)
     """
+    columns = first_of_each(columns)
     named = [name for name, cells in columns.items() if _counts(cells)][:_MOST_COLUMNS]
     if len(named) < 2 or len(columns[named[0]]) < _FEWEST:
         return ()

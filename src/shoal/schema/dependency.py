@@ -5,6 +5,9 @@ X determines Y if no value of X comes with two values of Y (a missing value coun
 sample of rows, which can only propose too many, and each is verified on all rows. Nothing is said where it would be
 empty: a column in which nearly everybody differs determines everything, a constant follows from anything.
 
+Where rows repeat beyond chance (`shoal.schema.repeats`), each different row counts once: copies agree in everything,
+and are evidence of nothing.
+
 A near dependency holds in at least 99 rows of 100 and leaves at most a tenth of the errors that the commonest value
 would make. A pair of columns is judged on the rows whose pair of values comes again, the others proving nothing, and
 must leave at most a tenth of the errors that either of the two would make alone.
@@ -21,6 +24,7 @@ import polars as pl
 
 from shoal.arrays import IntArray
 from shoal.record import Record
+from shoal.schema.repeats import first_of_each
 
 __all__ = ["Dependency", "dependencies"]
 
@@ -61,6 +65,7 @@ def dependencies(columns: Mapping[str, pl.Series]) -> tuple[Dependency, ...]:
     """
     if len(columns) > _MOST_COLUMNS:
         return ()
+    columns = first_of_each(columns)
     codes = {name: _dense(cells) for name, cells in columns.items()}
     sizes = {name: int(code.max(initial=-1)) + 1 for name, code in codes.items()}
     n = len(next(iter(codes.values()), ()))

@@ -5,16 +5,19 @@ the pupils of a school its denomination. A measure has functions of itself besid
 or fall with it; they prove nothing. So a column is a key if at least two others, neither constant nor rising or
 falling with it, are the same in 99 of 100 rows that share its value. With few rows each it is the key of persons or of
 households: of households, if people of both sexes or of ages far apart share it. With more it is a code of groups.
+Copies of a row share everything: where rows repeat beyond chance, each different row counts once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import polars as pl
 
 from shoal.schema.evidence import Facts, rank_correlation
 from shoal.schema.guess_beside import Guess
+from shoal.schema.repeats import distinct_rows
 
 __all__ = ["by_repeats", "group_codes"]
 
@@ -30,6 +33,7 @@ _APART = 12.0  # years between the ages of people who share a key: no series of 
 def by_repeats(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> dict[str, Guess]:
     """The guesses, with keys of persons and of households among the columns that nothing else decides."""
     made = dict(guesses)
+    facts = _once_each(facts)
     for fact in _candidates(facts, guesses, _FEWEST):
         rows = fact.n_known / fact.n_distinct
         n_same = _n_same(fact, facts) if rows <= _FEW_ROWS else 0
@@ -42,8 +46,18 @@ def by_repeats(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> dict[str
 
 def group_codes(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> frozenset[str]:
     """The undecided columns of whole numbers that are codes of groups: two other columns repeat with their values."""
+    facts = _once_each(facts)
     open_ = _candidates(facts, guesses, _FEWEST_GROUPS)
     return frozenset(fact.name for fact in open_ if fact.whole and not fact.text and _n_same(fact, facts) >= 2)
+
+
+def _once_each(facts: Sequence[Facts]) -> Sequence[Facts]:
+    """The columns of the different rows, where rows repeat beyond chance."""
+    first = distinct_rows({fact.name: fact.cells for fact in facts})
+    if first is None:
+        return facts
+    kept = [(fact, fact.cells.filter(pl.Series(first))) for fact in facts]
+    return [replace(fact, cells=cells, n_known=len(cells) - cells.null_count()) for fact, cells in kept]
 
 
 def _candidates(facts: Sequence[Facts], guesses: Mapping[str, Guess], fewest: int) -> list[Facts]:
