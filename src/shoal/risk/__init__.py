@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shoal.risk.class_disclosure import ClassMix, class_mix
     from shoal.risk.class_sizes import ClassReport, Diversity, classes
     from shoal.risk.column_contribution import ColumnContribution, Contribution, ValueContribution, contribution
+    from shoal.risk.completion_attack import Completion, CompletionAttack, completion
     from shoal.risk.control_group import AttackRisk
     from shoal.risk.dependence import Dependence, dependences
     from shoal.risk.exposure import AggregateExposure, MethodExposure, NoisyExposure, aggregate_exposure
@@ -51,6 +52,8 @@ __all__ = [
     "ColumnDisclosure",
     "ColumnInference",
     "Combination",
+    "Completion",
+    "CompletionAttack",
     "Contribution",
     "Dependence",
     "Diversity",
@@ -84,6 +87,7 @@ __all__ = [
     "class_mix",
     "classes",
     "closest_record",
+    "completion",
     "contribution",
     "dependences",
     "guessing",
