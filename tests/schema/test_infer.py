@@ -201,6 +201,7 @@ def test_toml_tells_to_check_and_gives_the_schema_back(people):
         "undecided": list(proposal.undecided),
         "follows": {"sex": ["town"]},
         "sums": {},
+        "keys": {},
         "gaps": [],
         "unused": [],
     }

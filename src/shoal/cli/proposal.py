@@ -9,6 +9,7 @@ from rich.table import Table
 
 from shoal.cli.console import out as screen
 from shoal.schema.infer import Proposal
+from shoal.schema.person_key import key_question
 
 __all__ = ["print_proposal", "print_rows"]
 
@@ -21,7 +22,9 @@ def print_proposal(made: Proposal) -> None:
     names = {role: [column.name for column in made.schema.columns if column.role == role] for role in _ROLES}
     roles = [(f"{role} ({len(found):,})", _listed(found)) for role, found in names.items() if found]
     print_rows("Proposed roles", roles)
-    print_rows("For you to decide", [(question, _listed(found)) for question, found in _questions(made) if found])
+    asked = [("who is a person?", key_question(name, role)) for name, role in made.keys.items()]
+    decide = [(question, _listed(found)) for question, found in _questions(made) if found]
+    print_rows("For you to decide", [*asked, *decide])
 
 
 def _listed(names: Sequence[str]) -> str:

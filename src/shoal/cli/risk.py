@@ -17,6 +17,7 @@ import numpy as np
 import typer
 
 from shoal import risk as measures
+from shoal.cli.console import out as screen
 from shoal.cli.console import steps
 from shoal.cli.options import EngineOptions, File, Reading, SchemaFile, grouped, required
 from shoal.cli.output import answer
@@ -48,6 +49,7 @@ from shoal.risk.log_linear import fit_log_linear
 from shoal.risk.nearest import match_pair
 from shoal.risk.small_classes import atoms_of
 from shoal.schema import LinkedSchema, Schema, read_schema
+from shoal.schema.person_key import unit_warnings
 
 __all__ = ["EXAMPLES", "above", "limits_of", "risk"]
 
@@ -134,7 +136,7 @@ def risk(
         table = reading.table(file, "risk", rules)
         before = None if original is None else reading.table(original, "risk", rules)
         others = None if control is None else reading.table(control, "risk", rules)
-        found = _measure(table, rules, population, k, step)
+        found = {"warnings": unit_warnings(enter(table), rules)} | _measure(table, rules, population, k, step)
         if before is not None:
             found |= _attack(before, table, others, rules, k, step)
         if aggregates:
@@ -145,8 +147,10 @@ def risk(
 
 
 def _finish(found: dict[str, Any], limits: dict[str, float], show: Callable[..., None]) -> None:
-    """Print the result, and end with exit code 3 if a limit is broken."""
+    """Print the result, warnings first, and end with exit code 3 if a limit is broken."""
     broken = above(found, limits)
+    for text in found.get("warnings", ()):
+        screen.print(text, style="bold", markup=False)
     answer(**found, **({"limits": limits, "broken": broken} if limits else {}))
     show(found, broken)
     if broken:

@@ -25,6 +25,7 @@ from shoal.errors import FileError, ParameterError, Problems
 from shoal.files import write_table, write_text
 from shoal.files.linked import names_in, read_linked
 from shoal.files.source import READING
+from shoal.frame import enter
 from shoal.linked import Collection
 from shoal.recipe.derived import derived_faults
 from shoal.recipe.linked import check_events
@@ -34,6 +35,7 @@ from shoal.schema import LinkedSchema, Schema, read_schema
 from shoal.schema.amend import amended
 from shoal.schema.infer import Proposal, propose
 from shoal.schema.infer_linked import LinkedProposal, propose_linked
+from shoal.schema.person_key import unit_warnings
 
 __all__ = ["PACK", "app", "pack"]
 
@@ -234,13 +236,15 @@ def check(
     if isinstance(rules, LinkedSchema):
         _check_linked(reading.source(file, "schema check", rules).frame, rules)
         return
-    prepared = prepare(reading.table(file, "schema check", rules), rules)
+    table = enter(reading.table(file, "schema check", rules))
+    prepared = prepare(table, rules)
     Problems([*rule_faults(prepared), *derived_faults(prepared)]).raise_if_any()
     answer(n_usable=prepared.n, n_rows=prepared.n_original, columns=[c.name for c in prepared.schema.columns])
-    answer(notes=prepared.notes)
+    notes = (*prepared.notes, *unit_warnings(table, rules))
+    answer(notes=notes)
     rows = [[c.name, c.role, c.kind or "", str(c.missing)] for c in prepared.schema.columns]
     print_table(f"{prepared.n:,} of {prepared.n_original:,} rows usable", ["column", "role", "kind", "missing"], rows)
-    for note in prepared.notes:
+    for note in notes:
         screen.print(note, markup=False)
 
 

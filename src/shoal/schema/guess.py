@@ -76,6 +76,7 @@ from shoal.schema.name_words import (
     glued,
     parts_of,
 )
+from shoal.schema.person_key import with_evidence
 
 __all__ = ["guess_roles"]
 
@@ -98,7 +99,8 @@ def guess_roles(
     guesses = {fact.name: _not_amount(fact, _role(fact, beside, clinical), facts) for fact in facts}
     beside_others = by_formula(facts, by_reference(facts, by_repeats(facts, guesses)), computed)
     asked = in_scales(facts, in_batteries(facts, beside_others))
-    return one_each(facts, naming(facts, with_codes(facts, asked, found), found))
+    named = naming(facts, with_codes(facts, asked, found), found)
+    return one_each(facts, with_evidence(facts, named, found))
 
 
 def _role(fact: Facts, beside: frozenset[str], clinical: bool) -> Guess:

@@ -42,6 +42,7 @@ class Guess:
     undecided: bool = False
     named: bool = False  # undecided, as its name may speak of what others can know: no column beside it decides
     weak: bool = False  # by a word of a label that says little of what the column holds
+    asked: Role | None = None  # the role that it would have, if a person says that it numbers people or households
 
 
 def by_reference(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> dict[str, Guess]:

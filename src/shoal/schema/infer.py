@@ -55,6 +55,7 @@ from shoal.schema.guess import guess_roles
 from shoal.schema.guess_beside import Guess, says_the_same
 from shoal.schema.guess_kind import guess_kind, guess_levels, is_unordered
 from shoal.schema.keys import group_codes
+from shoal.schema.person_key import key_question
 from shoal.value import text_of
 
 __all__ = ["Proposal", "propose", "words_in"]
@@ -86,8 +87,9 @@ class Proposal(Record):
     `doubtful` are values that may stand for an absence, by column; `undecided` the columns that nothing speaks for,
     which are quasi-identifiers out of caution, and may be sensitive, those that tell most people apart first;
     `follows` the quasi-identifiers that follow from others; `sums` the columns that are sums of others, of which some
-    are masked and some are not; `gaps` the columns where numbers are missing and nothing says what they shall be;
-    `unused` what a codebook describes and the table does not have.
+    are masked and some are not; `keys` the columns that may number people or households although something speaks
+    against it, each with the role it would have; `gaps` the columns where numbers are missing and nothing says what
+    they shall be; `unused` what a codebook describes and the table does not have.
 
     Examples
     --------
@@ -107,6 +109,7 @@ class Proposal(Record):
     undecided: tuple[str, ...] = ()
     follows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    keys: Mapping[str, str] = field(default_factory=dict)
     gaps: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
 
@@ -120,6 +123,8 @@ class Proposal(Record):
         asked = [codes] if codes else []
         if name in self.gaps:
             asked.append('What shall a missing number be? missing = "level", "drop", "median" or a number')
+        if name in self.keys:
+            asked.insert(0, f'{key_question(name, self.keys[name])} If so: role = "{self.keys[name]}"')
         if name in self.undecided:
             asked.insert(0, 'Must nobody learn it? If so: role = "sensitive"')
         if name in self.follows:
@@ -188,6 +193,7 @@ def propose(table: Any, labels: Labels | None = None, *, codebook: Codebook = No
         undecided=_by_weight([fact for fact in facts if roles[fact.name].undecided]),
         follows=_made_from((*computed, *found), roles),
         sums=_sums_asked(computed, roles),
+        keys={name: guess.asked for name, guess in roles.items() if guess.asked is not None},
         gaps=tuple(one.name for (one, _), fact in zip(entries, facts, strict=True) if _needs_rule(one, fact)),
         unused=unused,
     )

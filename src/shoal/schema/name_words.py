@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 __all__ = [
     "BODY",
@@ -24,6 +25,7 @@ __all__ = [
     "HOUSEHOLD",
     "HOUSEHOLD_NUMBERS",
     "IDENTIFIERS",
+    "INSTITUTIONS",
     "LENGTHS",
     "MEASURES",
     "MODIFIERS",
@@ -32,8 +34,10 @@ __all__ = [
     "NOT_PLACES",
     "NUMBER",
     "NUMBERED",
+    "PEOPLE",
     "PERSON",
     "PERSON_NUMBERS",
+    "PERSON_TRAITS",
     "PLACE_OR_THING",
     "QUASI",
     "SENSITIVE",
@@ -41,6 +45,7 @@ __all__ = [
     "UNORDERED",
     "WEIGHTS",
     "Topic",
+    "Trait",
     "glued",
     "parts_of",
 ]
@@ -373,3 +378,33 @@ UNORDERED = _topic(
 )
 MEASURES = _set("age ages agep agelast income salary wage wages earnings height bmi pincp year years")
 GROUPED = _set("group grp cat category class level band decile quintile quartile bin range bracket")
+Trait = Literal["sex", "birth", "origin", "age"]
+PERSON_TRAITS: dict[Trait, frozenset[str]] = {
+    "sex": _set("sex gender geschlecht geschl sexe genre sexo genero sesso genere geslacht plec kon"),
+    "birth": _set(
+        "dob yob birth birthday birthdate birthyear dateofbirth yearofbirth geburt geburtsdatum geburtsjahr gebdat "
+        "gebjahr naissance nacimiento nascimento nascita geboorte geboortedatum geboortejaar urodzenia fodelse"
+    ),
+    "origin": _set("race racethx ethnicity ethnic ethnie raza etnia hautfarbe"),
+    "age": _set("age ages agep agelast alter lebensalter edad idade eta leeftijd wiek alder"),
+}
+"""What one person keeps from row to row, or nearly; without accents."""
+INSTITUTIONS = _set(
+    "hospital hosp facility ward provider clinic insurer payer payor school practice region plan site center centre "
+    "institution institute department dept unit pharmacy physician doctor surgeon nurse employer company agency "
+    "county district area store branch laboratory lab "
+    "krankenhaus klinik klinikum station praxis kasse krankenkasse versicherer schule einrichtung zentrum standort "
+    "bezirk landkreis arzt abteilung apotheke "
+    "hopital clinique etablissement assureur mutuelle ecole cabinet medecin pharmacie "
+    "clinica centro aseguradora escuela consultorio medico farmacia "
+    "ospedale reparto assicurazione assicuratore scuola ambulatorio asl regione "
+    "ziekenhuis afdeling praktijk verzekeraar zorgverzekeraar huisarts apotheek regio "
+    "escola seguradora regiao szpital oddzial przychodnia szkola sjukhus vardcentral avdelning skola sygehus sykehus "
+    "afdelning sairaala"
+)
+"""Those who treat, insure, teach or employ people, and areas; without accents."""
+PEOPLE = PERSON | _set(
+    "patienten patientin patientennr versicherte versicherten versicherter mitglied proband probanden teilnehmer "
+    "patiente assure assuree paciente asegurado paziente assistito deelnemer verzekerde pacjent pacjenta pessoa "
+    "persona personne people persons patients members subjects participants"
+)

@@ -89,8 +89,8 @@ def repeats_of(columns: Mapping[str, pl.Series], *, weight: str | None = None, s
     --------
     >>> import polars as pl
     >>> from shoal.schema.repeats import repeats_of
-    >>> ages = pl.Series(range(100))
-    >>> sick = {"age": ages, "days": ages * 37 % 101, "cost": ages * 7919 % 1000}
+    >>> ages = pl.Series(range(1000))
+    >>> sick = {"age": ages, "days": ages * 37 % 1009, "cost": ages * 7919 % 10007}
     >>> found = repeats_of({name: pl.concat([cells, cells[:20]]) for name, cells in sick.items()})
     >>> found.n_again, found.beyond_chance
     (40, True)

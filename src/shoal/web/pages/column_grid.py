@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from shoal.report.markup import Child, Html, join, tag
 from shoal.report.numbers import count, percent
 from shoal.schema import Kind, Role
+from shoal.schema.person_key import key_question
 from shoal.web.inspect import ColumnView, Opened
 from shoal.web.pages import charts
 from shoal.web.pages.domain import is_number, show_domain
@@ -148,7 +149,7 @@ class Grid:
         troubles = [self._trouble(one) for one in self.found.get("problems", []) if one["column"] == name]
         troubles += [problem(self.wrong[name]) or Html("")] if name in self.wrong else []
         own = self._cells(i, column, words)
-        why = [*self._findings(name), self._reason(name), *self._doubts(name, words)]
+        why = [*self._findings(name), self._reason(name), *self._key_asked(name, words), *self._doubts(name, words)]
         lines = [("about", [tag("div", *why, class_="why")])] + ([("settle", troubles)] if troubles else [])
         mark = " trouble" if troubles else ""
         drawn = [tag("tr", *own, class_=f"own{mark}", data_key=f"row {name}")]
@@ -235,6 +236,14 @@ class Grid:
         proposed = proposal.get("schema", {}).get("columns", {}).get(name, {}).get("role")
         why = str(proposal.get("reasons", {}).get(name, ""))
         return why if not why or proposed == self.words[name].get("role") else f"Was proposed as {proposed}: {why}"
+
+    def _key_asked(self, name: str, words: Mapping[str, Any]) -> list[Html]:
+        """Whether a column that repeats numbers people: one press says that it does."""
+        role = self.opened.proposed(self.table).get("keys", {}).get(name)
+        if role is None or words.get("role") == role:
+            return []
+        press = remedy(f"Yes, it is the {role}", {name: {"role": role}})
+        return [tag("div", tag("span", key_question(name, role)), press, class_="doubt")]
 
     def _doubts(self, name: str, words: Mapping[str, Any]) -> list[Html]:
         """Values that may stand for an absence: one press says that they do."""
