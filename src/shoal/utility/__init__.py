@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from shoal.utility.moment import Moments, moments
     from shoal.utility.propensity_score import EnergyDistance, Propensity, energy_distance, propensity
     from shoal.utility.regress import Regression, regression
+    from shoal.utility.relations_kept import Relations, Slope, relations
 
 __all__ = [
     "BootstrapIntersection",
@@ -40,6 +41,8 @@ __all__ = [
     "Quality",
     "Ranks",
     "Regression",
+    "Relations",
+    "Slope",
     "TotalVariation",
     "Trained",
     "Usefulness",
@@ -55,6 +58,7 @@ __all__ = [
     "quality",
     "ranks",
     "regression",
+    "relations",
     "total_variation",
     "usefulness",
 ]
