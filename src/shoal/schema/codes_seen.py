@@ -17,6 +17,7 @@ import polars as pl
 from shoal.arrays import FloatArray
 from shoal.schema.described import is_absence
 from shoal.schema.evidence import Facts, date_forms, look
+from shoal.schema.foreign_words import FOREIGN_ABSENCES
 from shoal.value import Level, same_as
 
 __all__ = [
@@ -40,11 +41,12 @@ ABSENT_WORDS = frozenset(
         *("na", "n/a", "n.a.", "nan", "null", "none", "nil", "-", "--", ".", "?", "n", "unknown", "unk", "missing"),
         *("not applicable", "not available", "not known", "not stated", "not ascertained", "not in universe"),
         *("refused", "refusal", "don't know", "dont know", "no answer", "no response", "unspecified", "undetermined"),
+        *FOREIGN_ABSENCES,
     )
 )
 
 _REASONS = frozenset(("not applicable", "not in universe", "refused", "not stated", "not ascertained", "no answer"))
-_MEANINGS = {"refusal": "refused", "not available": "not available", "missing": "missing"}
+_MEANINGS = {"refusal": "refused", "not available": "not available", "missing": "missing"} | FOREIGN_ABSENCES
 _YES = frozenset(("y", "yes", "j", "ja", "t"))  # beside which n says no
 
 

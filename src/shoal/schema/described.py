@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shoal.schema import Role
+from shoal.schema.foreign_words import in_english, unaccented
 from shoal.schema.name_words import QUASI, SENSITIVE
 from shoal.value import Level
 
@@ -136,7 +137,7 @@ def topic_of(label: str) -> Said | None:
         return Said(role="quasi", about="a place", phrase=True)
     if _DATED.search(text):
         return Said(role="quasi", about="age or birth" if re.search(r"\bage\b", text) else "a date", phrase=True)
-    for word in (word for word in re.findall(r"[a-z]+", text) if word not in _VAGUE):
+    for word in (word for word in in_english(re.findall(r"[a-z]+", unaccented(text))) if word not in _VAGUE):
         for role, topics in (("quasi", QUASI), ("sensitive", SENSITIVE)):
             about = next((topic.about for topic in topics if topic.covers(word)), None)
             if about is not None and about != "a date":

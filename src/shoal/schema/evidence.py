@@ -7,7 +7,7 @@ different values, not at rows, so that one common value decides nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,6 +15,7 @@ import polars as pl
 
 from shoal.errors import ColumnError
 from shoal.files.column_types import forms_of
+from shoal.schema.foreign_words import in_english, unaccented
 from shoal.value import Level
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "states",
     "states_among",
     "words_in",
+    "words_of",
 ]
 
 
@@ -92,8 +94,11 @@ class Facts:
         return float(self.values.str.contains(pattern).mean() or 0.0) if self.text and len(self.values) else 0.0  # type: ignore[arg-type]
 
 
-def look(column: pl.Series, n_coded: int = 0) -> Facts:
-    """Count a column, of which `n_coded` cells had a code for an absence; one that holds lists or bytes is an error."""
+def look(column: pl.Series, n_coded: int = 0, spoken: Collection[str] = ()) -> Facts:
+    """Count a column, of which `n_coded` cells had a code for an absence; one that holds lists or bytes is an error.
+
+    `spoken` are the languages of the names beside it.
+    """
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Duration):
         rule = "must hold values of one simple type (numbers, text, dates or true/false)"
         raise ColumnError(column.name, rule, got=str(column.dtype).split("(")[0])
@@ -101,7 +106,7 @@ def look(column: pl.Series, n_coded: int = 0) -> Facts:
     known = cells.drop_nulls()
     return Facts(
         name=column.name,
-        words=words_in(column.name),
+        words=words_in(column.name, spoken),
         cells=cells,
         n_known=len(known),
         n_distinct=known.n_unique(),
@@ -109,10 +114,18 @@ def look(column: pl.Series, n_coded: int = 0) -> Facts:
     )
 
 
-def words_in(name: str) -> tuple[str, ...]:
-    """The words of a name in lower case (``patientID`` gives patient, id), and the name in one piece."""
-    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)
-    return (*(part.lower() for part in parts), re.sub(r"[^a-z0-9]", "", name.lower()))
+def words_in(name: str, spoken: Collection[str] = ()) -> tuple[str, ...]:
+    """Return the words of a name in lower case (``patientID`` gives patient, id), and the name in one piece.
+
+    Words of other languages are put into English (``Geburtsjahr``: birth, year). `spoken` are languages of the table,
+    in which words count that mean something else in English.
+    """
+    return (*in_english(words_of(name), spoken), re.sub(r"[^a-z0-9]", "", unaccented(name).lower()))
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a name in lower case and without accents, in the language in which they are."""
+    return [part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", unaccented(name))]
 
 
 UUID = r"^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$"

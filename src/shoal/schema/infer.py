@@ -50,7 +50,9 @@ from shoal.schema.evidence import (
     look,
     number_marks,
     words_in,
+    words_of,
 )
+from shoal.schema.foreign_words import languages_of
 from shoal.schema.guess import guess_roles
 from shoal.schema.guess_beside import Guess, says_the_same
 from shoal.schema.guess_kind import guess_kind, guess_levels, is_unordered
@@ -172,7 +174,8 @@ def propose(table: Any, labels: Labels | None = None, *, codebook: Codebook = No
     said, unused = fitted(book, frame.columns)
     said = said.over(labels)
     known = {name: codes for name in frame.columns if (codes := _absences(series(frame, name), said))}
-    facts = [_look(series(frame, name), known.get(name, {}), said) for name in frame.columns]
+    spoken = languages_of(map(words_of, frame.columns))
+    facts = [_look(series(frame, name), known.get(name, {}), said, spoken) for name in frame.columns]
     found = dependencies({fact.name: fact.cells for fact in facts})
     computed = formulas({fact.name: fact.cells for fact in facts}) if len(facts) <= _MOST_COLUMNS else ()
     roles = guess_roles(facts, found, computed)
@@ -262,12 +265,12 @@ def _doubtful(facts: Sequence[Facts], columns: Sequence[Column]) -> dict[str, di
     return {fact.name: seen for fact in described if (seen := codes_seen(fact))}
 
 
-def _look(column: pl.Series, codes: Mapping[Level, str], said: Labels) -> Facts:
+def _look(column: pl.Series, codes: Mapping[Level, str], said: Labels, spoken: Collection[str]) -> Facts:
     bare = without_codes(column, codes)
     absent = {text_of(code) for code in codes}
     meanings = said.values.get(column.name, {})
     return replace(
-        look(bare, bare.null_count() - column.null_count()),
+        look(bare, bare.null_count() - column.null_count(), spoken),
         label=said.columns.get(column.name, ""),
         meanings={code: meaning for code, meaning in meanings.items() if text_of(code) not in absent},
         said_by="codebook" if column.name in said.codebook else "file",
