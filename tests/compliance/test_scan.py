@@ -146,10 +146,12 @@ def test_ages_are_counted_unless_pooled():
     assert not scan(pl.DataFrame({"age": [30, 89]})).findings
 
 
-def test_zip_codes_of_three_digits_may_stay():
+def test_zip_codes_of_three_digits_may_stay_where_many_people_live():
     (five,) = scan(pl.DataFrame({"zip": [2139 + i for i in range(PEOPLE)]})).findings
     assert (five.identifier, five.n_matching) == ("geographic subdivisions", PEOPLE)
-    assert not scan(pl.DataFrame({"zip": [f"{i % 9}21" for i in range(PEOPLE)]})).findings
+    assert not scan(pl.DataFrame({"zip": ["021", "121", "000", "*", "{021, 036}", "35-37"] * 6})).findings
+    (small,) = scan(pl.DataFrame({"zip": ["021"] * 37 + ["036", "36", "059"]})).findings
+    assert (small.identifier, small.n_matching) == ("geographic subdivisions", 3)
 
 
 def test_identifiers_inside_free_text():

@@ -151,6 +151,15 @@ def test_safe_harbor_before_groups_and_masks(engine, clinic, tmp_path):
     assert shoal.verify(tmp_path / "out", engine=engine, original=tmp_path / "in").holds
 
 
+@pytest.mark.parametrize("form", ["{}xx", "{} 01", "{}"])
+def test_areas_of_few_people_are_not_released(engine, clinic, form, tmp_path):
+    areas = [form.format(area) for area in ("036", "059", "021", "941", "606")] * 300
+    steps = Coarsening.of(shoal.SafeHarbor(year=2021))
+    table = clinic.with_columns(zip=pl.Series(areas))
+    harboured(engine, table, steps, tmp_path / "out", preset="safe-harbor")
+    assert set(released(tmp_path / "out")["zip"]) == {"000", "021", "941", "606"}
+
+
 def test_what_names_a_person_outright_is_refused(engine, clinic, tmp_path):
     table = clinic.with_columns(city=pl.Series([f"p{i}@b.org" for i in range(len(clinic))]))
     for step in (shoal.SafeHarbor(year=2021), shoal.LimitedDataSet()):

@@ -5,8 +5,8 @@ a released column holds one is refused, with the columns named, so that a person
 they are dropped) or says that they are something else; free text, which may hold any of them, likewise. The rest is
 rewritten in every released column, whatever its role:
 
-- ZIP codes become their first three digits, or ``000`` where 20,000 people or fewer live in all ZIP codes with these
-  digits (see below; what isn't a ZIP code becomes ``000``, too);
+- ZIP codes, and areas of three digits, become three digits, or ``000`` where 20,000 people or fewer live in all ZIP
+  codes with these digits (`shoal.schema.judgement.zip_codes`); what isn't a ZIP code in such a column becomes ``000``;
 - dates, by name or by value, become years; a year that shows an age over 89 in the year of the data (of birth, or of
   anything else that somebody under 90 can't have lived to see) becomes the latest such year;
 - ages over 89 become 90, which stands for 90 and over;
@@ -22,14 +22,6 @@ addresses count as names do.
 Promised: what the scan of `shoal.compliance.scan` recognises as such is rewritten or refused. Not promised: that
 nothing else is there, or that nobody can be told apart (k is 1). The rule also asks that nobody who releases the data
 *knows* how to identify a person in it; that is for people to say.
-
-ZIP codes, three digits or 000 where few people live, follow 45 CFR 164.514(b)(2)(i)(B).
-
-The rule keeps the first three digits where more than 20,000 people live in all ZIP codes that begin with them,
-"according to the current publicly available data from the Bureau of the Census". The list is that of the census of 2020
-(Demographic and Housing Characteristics, table P1, ZIP Code Tabulation Areas summed by their first three digits); the
-17 areas of the guidance of 2012 are those of the census of 2000, which it says not to rely on once newer counts exist.
-Digits with no area in the census (military mail, boxes, unassigned ranges) have nobody counted in them: 000, too.
 """
 
 from __future__ import annotations
@@ -65,18 +57,15 @@ from shoal.schema.judgement.judge import (
     speaks_of_age,
     speaks_of_birth,
 )
+from shoal.schema.judgement.zip_codes import CENSUS, SMALL_ZIPS, three_digits, zip_codes
 from shoal.value import same_as
 
 __all__ = [
-    "CENSUS",
-    "SMALL_ZIPS",
     "HeldColumns",
     "LimitedDataSet",
     "SafeHarbor",
-    "is_zip",
     "outright",
     "released_names",
-    "three_digits",
 ]
 
 _REWRITTEN = {GEOGRAPHIC, DATES, AGES}
@@ -103,7 +92,7 @@ class SafeHarbor(Coarsener):
     Parameters
     ----------
     small_zips
-        First three digits of ZIP codes that are written ``000``; None takes the list of the census of 2020.
+        First three digits of further ZIP codes that are written ``000``, beside those of the census of 2020.
     year
         The year in which the data were collected. With it, years of birth of people over 89 are pooled; without it a
         table with years of birth of people who would be over 89 today is refused.
@@ -142,8 +131,8 @@ class SafeHarbor(Coarsener):
     rank = 5
 
     small_zips: Annotated[
-        tuple[str, ...] | None, Help("first three digits of ZIP codes written 000; none: by the census of 2020")
-    ] = None
+        tuple[str, ...], Help("first three digits of further ZIP codes written 000, beside those of the census")
+    ] = ()
     year: Annotated[int | None, Range(low=1900, high=2200), Help("year in which the data were collected")] = None
     allow: Annotated[tuple[str, ...], Help("columns to keep although they look like identifiers"), ColumnNames()] = ()
     k: Annotated[int, Range(low=1, high=1), Help("always 1")] = 1
@@ -201,7 +190,7 @@ class SafeHarbor(Coarsener):
     def judged(self, counted: Mapping[str, pl.DataFrame], rows: Rows) -> Scan:
         """What the columns hold, once nothing in them must be refused."""
         check(self)
-        _check_zips(self.small_zips or ())
+        _check_zips(self.small_zips)
         found = with_side_doors(scan_counted(counted, year=self.year), counted, rows)
         _refuse(type(self).__name__, _direct(found), _unclear(found, self._born(counted, found)))
         return found
@@ -212,7 +201,7 @@ class SafeHarbor(Coarsener):
         return tuple(Fact(says=rule, outside=True) for rule in self._rules())
 
     def _rules(self) -> tuple[str, ...]:
-        list_of = CENSUS if self.small_zips is None else "a list that was given"
+        list_of = f"{CENSUS} or a list that was given" if self.small_zips else CENSUS
         return (
             f"ZIP codes are written as their first three digits, or 000 where 20,000 people or fewer live by {list_of}",
             "dates are written as years; ages over 89 as 90, which stands for 90 and over",
@@ -239,13 +228,10 @@ class SafeHarbor(Coarsener):
             return self._years(column)
         if AGES in titles:
             return _pooled(column)
-        if GEOGRAPHIC in titles:
-            return (
-                three_digits(column, SMALL_ZIPS if self.small_zips is None else self.small_zips)
-                if is_zip(counted["value"].alias(name), counted["count"])
-                else _blank(column)
-            )
-        return None
+        zips = zip_codes(name, counted.drop_nulls("value"))
+        if zips is not None and (zips.by_name or zips.judged):
+            return three_digits(column, {*SMALL_ZIPS, *self.small_zips}, whole=zips.whole)
+        return _blank(column) if GEOGRAPHIC in titles else None
 
     def _years(self, column: pl.Series) -> pl.Series:
         years = year_of(column)
@@ -476,46 +462,3 @@ def _is_blank(column: pl.Series) -> bool:
 
 def _speaks_of_street(name: str) -> bool:
     return any(word.startswith(_STREET) for word in words_in(name))
-
-
-CENSUS = "the census of 2020"
-
-_FEW_PEOPLE = "036 059 102 202 203 204 205 369 556 692 753 772 821 823 878 879 884 893"
-_NO_AREA = (
-    "000-005 008 055 090-099 192 213 269 311 332 340 343 345 348 353 375 399 419 428-429 459 509 517-519 529 533 536 "
-    "552 555 568-569 578-579 589 621 632 642-643 649 659 663 682 694-699 702 709 715 732-733 742 771 817-819 839 842 "
-    "848-849 854 858 861-862 866-869 872 876 885-889 892 896 899 901 909 929 938 942 962-966 969 987"
-)
-
-
-def _spelled(ranges: str) -> tuple[str, ...]:
-    ends = [part.partition("-")[::2] for part in ranges.split()]
-    return tuple(f"{number:03d}" for low, high in ends for number in range(int(low), int(high or low) + 1))
-
-
-SMALL_ZIPS = tuple(sorted({*_spelled(_FEW_PEOPLE), *_spelled(_NO_AREA)} - {"000"}))
-"""First three digits of ZIP codes with 20,000 people or fewer by the census of 2020: 18 areas, and 105 without any."""
-
-
-def is_zip(column: pl.Series, counts: pl.Series | None = None) -> bool:
-    """Whether a column holds ZIP codes, by its name or because most of its cells have nine digits with a dash.
-
-    With `counts`, the column has different values, and that many rows have each.
-    """
-    named = any(word.startswith("zip") or word in ("postal", "postcode") for word in words_in(column.name))
-    rows = pl.repeat(1, len(column), eager=True) if counts is None else counts
-    cells = pl.DataFrame({"text": column.cast(pl.String), "n": rows}).drop_nulls("text")
-    n = int(cells.filter(pl.col("text").str.contains(r"^\d{5}-\d{4}$"))["n"].sum())
-    return named or n > 0.5 * int(cells["n"].sum())
-
-
-def three_digits(column: pl.Series, small: Sequence[str]) -> pl.Series:
-    """The first three digits, or 000 where these are among `small` or the value is no ZIP code."""
-    text = column.cast(pl.String).str.strip_chars()
-    digits = text.str.extract(r"^(\d{1,5})(?:-?\d{4})?(?:\.0)?$", 1)
-    damaged = digits.str.len_chars() < (5 if column.dtype.is_numeric() else 3)  # numbers lose their leading zeros
-    damaged |= digits.str.len_chars() == 4
-    padded = pl.select(pl.when(damaged).then(digits.str.zfill(5)).otherwise(digits)).to_series()
-    three = padded.str.slice(0, 3).fill_null("000")
-    three = three.set(three.is_in(list(small)), "000")
-    return three.set(column.is_null(), None).alias(column.name)

@@ -3,7 +3,8 @@
 Each different value is looked at once, so columns with few of them cost next to nothing; they are counted, never shown.
 Columns in which everybody has another whole number are named as possible codes even if they are amounts of money.
 
-Three digits of a ZIP code, a year alone, and ages pooled at 90 are no findings: the rule lets them stand.
+Three digits of a ZIP code where many people live, a year alone, and ages pooled at 90 are no findings: the rule lets
+them stand.
 
 What can't be judged is said: places that may be smaller than a state (a *region* of unknown names, a hospital),
 numbers in a column of dates that are neither days nor years, years (of birth, of marriage) of people who may be over 89
@@ -32,7 +33,8 @@ from shoal.schema.judgement.identifiers import (
     Identifier,
     named,
 )
-from shoal.schema.judgement.places import is_state_or_larger, may_be_small_place
+from shoal.schema.judgement.places import answers_share, is_state_or_larger, may_be_small_place, says_whether
+from shoal.schema.judgement.zip_codes import ZipCodes, zip_codes
 
 __all__ = [
     "LONG",
@@ -104,6 +106,25 @@ _BORN_OTHERWISE = {"birthweight", "birthwt", "birthplace", "birthcountry", "birt
 
 def findings_in(column: str, distinct: pl.DataFrame, year: int | None) -> list[Finding]:
     """What one column holds: by values, else by name; and what its numbers or its length say."""
+    zips = zip_codes(column, distinct)
+    found = _found_in(column, distinct, year)
+    if zips is not None and (zips.by_name or zips.judged):
+        found = [one for one in found if one.identifier not in (GEOGRAPHIC, OTHER_CODES)]
+    elif any(one.identifier != OTHER_CODES for one in found):
+        return found
+    return [*found, *_of_zips(column, distinct, zips)]
+
+
+def _of_zips(column: str, distinct: pl.DataFrame, zips: ZipCodes | None) -> list[Finding]:
+    """ZIP codes that say more than three digits, or name an area of few people."""
+    if zips is None or not zips.n_over:
+        return []
+    n = int(distinct["count"].sum())
+    made = _plain(column, "B", GEOGRAPHIC, zips.n_over, n, by_name=zips.by_name)
+    return [replace(made, judged=zips.judged)]
+
+
+def _found_in(column: str, distinct: pl.DataFrame, year: int | None) -> list[Finding]:
     by_name = named(words_in(column))
     n = int(distinct["count"].sum())
     counts = {i.title: (i, c) for i in IDENTIFIERS if (c := _matching(i, distinct)) > i.least_share * n}
@@ -111,7 +132,7 @@ def findings_in(column: str, distinct: pl.DataFrame, year: int | None) -> list[F
         del counts[NAMES]
     found = [_finding(column, i, c, n, by_name) for i, c in counts.values()]
     if by_name is not None and by_name.title not in counts and (c := _by_name_alone(by_name, column, distinct)):
-        judged = by_name.title != DATES or _are_parts_of_dates(distinct["value"])
+        judged = _is_clear(by_name, distinct)
         found.insert(0, _finding(column, by_name, c, n, by_name, by_values=False, judged=judged))
     if is_free_text(distinct):
         found.append(_plain(column, "", FREE_TEXT, n, n))
@@ -158,30 +179,20 @@ def _by_name_alone(identifier: Identifier, column: str, distinct: pl.DataFrame) 
     """How many cells to count where only the name speaks; none where the values contradict it."""
     values, count = distinct["value"], distinct["count"]
     n = int(count.sum())
-    if _says_whether(values) or (identifier.title not in (GEOGRAPHIC, DATES) and len(values) <= 2 < n):
+    if says_whether(values) or (identifier.title not in (GEOGRAPHIC, DATES) and len(values) <= 2 < n):
         return 0
     if identifier.title == NAMES and values.dtype != pl.String:
         return 0
-    if identifier.title == GEOGRAPHIC and any(word.startswith("zip") for word in words_in(column)):
-        return int(count.filter(values.cast(pl.String).str.contains(r"^\d{4,}")).sum())  # three digits may stay
     if identifier.title == DATES:
         return 0 if are_years(values) else n
     return 0 if identifier.title == OTHER_CODES and values.dtype.is_float() else n
 
 
-def _says_whether(values: pl.Series) -> bool:
-    """Who has one, not which (yes and no, 0 and 1, town and country), or all is suppressed."""
-    if values.dtype == pl.Boolean:
-        return True
-    texts = set(values.cast(pl.String).str.strip_chars().str.to_lowercase())
-    return any(texts <= answers for answers in _ANSWERS)
-
-
-_ANSWERS = (
-    {"yes", "no", "y", "n", "true", "false", "t", "f", "unknown", "*"},
-    {"0", "1", "0.0", "1.0"},
-    {"urban", "rural", "suburban", "metro", "nonmetro", "non-metro", "unknown", "*"},
-)
+def _is_clear(by_name: Identifier, distinct: pl.DataFrame) -> bool:
+    """Whether what a name alone says can be trusted; not of places among answers, nor of numbers that count days."""
+    if by_name.title == GEOGRAPHIC:
+        return answers_share(distinct) < _MOSTLY
+    return by_name.title != DATES or _are_parts_of_dates(distinct["value"])
 
 
 def _are_parts_of_dates(values: pl.Series) -> bool:
@@ -226,7 +237,7 @@ def _others(column: str, distinct: pl.DataFrame, n: int, year: int | None) -> li
         return _old(column, values, distinct["count"], n)
     if shows_years(column, distinct):
         return born_long_ago(column, _first_years(distinct), year)
-    if n and may_be_small_place(column) and not _says_whether(values):
+    if n and may_be_small_place(column) and not says_whether(values):
         places = [] if is_state_or_larger(values) else [_plain(column, "B", GEOGRAPHIC, n, n, by_name=True)]
         return [replace(place, by_values=False, judged=False) for place in places]
     codes = values.dtype == pl.String or values.dtype.is_integer()

@@ -9,7 +9,7 @@ from shoal.schema.judgement.identifiers import PLACES_OF_ANY_SIZE
 from shoal.schema.judgement.us_places import DIVISIONS, REGIONS, STATE_NAMES, STATE_OF_FIPS, STATES
 from shoal.schema.name_words import NUMBER
 
-__all__ = ["is_state_or_larger", "may_be_small_place"]
+__all__ = ["answers_share", "is_state_or_larger", "may_be_small_place", "says_whether"]
 
 
 def is_state_or_larger(values: pl.Series) -> bool:
@@ -22,6 +22,34 @@ _LARGE = frozenset(
     for names in (STATES, STATE_NAMES, STATE_OF_FIPS, DIVISIONS, REGIONS, REGIONS.values())
     for name in names
 ) | {"north central", "us", "usa", "united states", "abroad", "foreign", "other", "unknown", "*"}
+
+
+def says_whether(values: pl.Series) -> bool:
+    """Return True if these say who has one, not which (yes and no, 0 and 1, town and country), or nothing at all."""
+    if values.dtype == pl.Boolean:
+        return True
+    texts = set(_lower(values))
+    return any(texts <= answers for answers in _ANSWERS)
+
+
+def answers_share(distinct: pl.DataFrame) -> float:
+    """Return the share of cells that are answers, not places, from different values (``value``, ``count``).
+
+    Between all and hardly any nothing can be judged: one cell would decide what is written of all.
+    """
+    answers = _lower(distinct["value"]).is_in(sorted((_ANSWERS[0] | _ANSWERS[2]) - {"unknown", "*"}))
+    return int(distinct["count"].filter(answers).sum()) / max(1, int(distinct["count"].sum()))
+
+
+def _lower(values: pl.Series) -> pl.Series:
+    return values.cast(pl.String).str.strip_chars().str.to_lowercase()
+
+
+_ANSWERS = (
+    frozenset(("yes", "no", "y", "n", "true", "false", "t", "f", "unknown", "*")),
+    frozenset(("0", "1", "0.0", "1.0")),
+    frozenset(("urban", "rural", "suburban", "metro", "nonmetro", "non-metro", "unknown", "*")),
+)
 
 
 def may_be_small_place(name: str) -> bool:
