@@ -29,7 +29,7 @@ import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
 from shoal.equivalence import Codes, codes, combine, persons
-from shoal.frame import series
+from shoal.frame import pick, series
 from shoal.pair import Pair
 from shoal.record import Record
 from shoal.rng import stream
@@ -161,9 +161,10 @@ def quasi_codes(pair: Pair, rows: IntArray) -> dict[str, Codes]:
 def _looked_at(pair: Pair, rng: Generator) -> IntArray:
     """Released rows of known source, one for each person and different row, at most 20,000 drawn at random."""
     known = np.flatnonzero(pair.source_rows >= 0)
-    first = pair.original.once("first of each row", partial(_first_of_each, pair))
+    rows = pair.source_rows[known]
+    first = pair.original.once(("first of each row", rows.tobytes()), partial(_first_of_each, pair, rows))
     if first is not None:
-        known = known[first[pair.source_rows[known]]]
+        known = known[first]
     unit = pair.schema.unit
     if unit is not None and len(known):
         person = persons(series(pair.original.frame, unit)).values[pair.source_rows[known]]
@@ -171,9 +172,12 @@ def _looked_at(pair: Pair, rng: Generator) -> IntArray:
     return known if len(known) <= _MOST_ROWS else np.sort(rng.permutation(known)[:_MOST_ROWS])
 
 
-def _first_of_each(pair: Pair) -> BoolArray | None:
-    """Which rows of the original come for the first time; None where no row repeats beyond chance."""
-    schema, frame = pair.schema, pair.original.frame
+def _first_of_each(pair: Pair, rows: IntArray) -> BoolArray | None:
+    """Which of these rows of the original come for the first time; None where none repeats beyond chance.
+
+    Rows that were left out play no part: not their copies, and not the types of their cells.
+    """
+    schema, frame = pair.schema, pick(pair.original.frame, rows)
     names = [column.name for column in schema.columns if column.role not in (*NAMING, "weight")]
     return distinct_rows({name: series(frame, name) for name in names if name in frame.columns})
 
