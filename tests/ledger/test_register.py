@@ -80,7 +80,7 @@ def test_withdrawn_expired_and_overtaken(register, people, tmp_path):
 def test_marks_of_many_parts_come_back_whole(register):
     content = np.random.default_rng(1).bytes(32 * 600_000)  # more than one part
     data = register.ledger.begin_data_set("large", limit=Budget(epsilon=1))
-    register.ledger.register(data, digest="ab" * 32, words={"release": "large"}, people=content)
+    register.ledger.register(data, digest="ab" * 32, words={"release": "large"}, marks={"people": content})
     [words] = register.ledger.releases(data)
     assert register.ledger.released_marks(words, "people") == content
 

@@ -303,7 +303,9 @@ def test_next_years_figures_under_no_name_are_told_whose_they_may_be(register, u
     assert "--data patients" in registered(found)[0]
     assert "patients" not in json.dumps(found.beside.outside())
     assert not any("patients" in str(fact) for fact in found.facts if fact.outside)
-    assert masked(people(first=500), unnamed).beside.resembles is None
+    shifted = people().with_columns(pl.col("cost") * 100 + 3, id=pl.Series([f"other{i}" for i in range(120)]))
+    assert masked(shifted, unnamed).beside.resembles == "patients"
+    assert masked(people(seed=2, first=500), unnamed).beside.resembles is None
     with pytest.raises(GuaranteeError, match="of the same people"):
         masked(later, register, group=shoal.KMember(k=5))
     unnamed.close()

@@ -156,3 +156,70 @@ def test_a_unit_with_several_rows_counts_once(engine, register, tmp_path):
         engine, lake(twice, tmp_path / "lake"), schema, RECIPE, tmp_path / "one", register=register, seed=1
     )
     assert (made.beside.people, made.n_rows) == (300, 600)
+
+
+OTHER_FORMS = {
+    "renamed": pl.col("cost").alias("charges"),
+    "in cents": (pl.col("cost") * 1000).round(0).cast(pl.Int64).alias("charges"),
+    "log": pl.col("cost").log1p().alias("log_cost"),
+}
+ONLY_COST = shoal.Schema.of(
+    identifier=["id"],
+    quasi=["age", "sex"],
+    sensitive=["cost"],
+    kinds={"age": "numeric", "sex": "nominal", "cost": "numeric"},
+    bounds={"age": (0, 120)},
+)
+
+
+def renamed_schema(name, **roles):
+    given = {"quasi": ["age", "sex"], "sensitive": [name]} | roles
+    kinds = {"age": "numeric", "sex": "nominal", name: "numeric"}
+    return shoal.Schema.of(identifier=["id"], kinds=kinds, bounds={"age": (0, 120)}, **given)
+
+
+@pytest.mark.parametrize("form", OTHER_FORMS)
+@pytest.mark.parametrize("first", ["memory", "engine"])
+def test_a_column_under_another_name_is_joined_on_an_engine(first, form, engine, register, tmp_path):
+    table = people().drop("seen", "share")
+    if first == "memory":
+        words = {"group": shoal.KMember(k=5), "mask": shoal.Resample(), "register": register}
+        shoal.anonymize(table, ONLY_COST, **words).write(tmp_path / "one")
+    else:
+        inputs = lake(table, tmp_path / "first")
+        release_files(engine, inputs, ONLY_COST, RECIPE, tmp_path / "one", register=register, seed=1)
+    again = table.with_columns(OTHER_FORMS[form]).drop("cost")
+    name = again.columns[-1]
+    mondrian = Coarsening.of(shoal.Mondrian(k=5))
+    given = {"register": register, "seed": 2}
+    inputs = lake(again, tmp_path / "second")
+    with pytest.raises(GuaranteeError, match=f"can be joined by {name}"):
+        release_files(engine, inputs, renamed_schema(name), mondrian, tmp_path / "two", **given)
+    assert not (tmp_path / "two").exists()
+
+
+def test_an_earlier_quasi_identifier_that_is_shown_is_refused_on_an_engine(engine, register, tmp_path):
+    table = people().drop("seen", "share")
+    inputs = lake(table, tmp_path / "first")
+    release_files(engine, inputs, ONLY_COST, RECIPE, tmp_path / "one", register=register, seed=1)
+    shown = lake(table.rename({"age": "years"}).drop("cost"), tmp_path / "second")
+    kinds = {"sex": "nominal", "years": "numeric"}
+    schema = shoal.Schema.of(identifier=["id"], quasi=["sex"], other=["years"], kinds=kinds)
+    with pytest.raises(GuaranteeError, match="column 'years', which carries 'age', unchanged"):
+        release_files(engine, shown, schema, RECIPE, tmp_path / "two", register=register, seed=2)
+    words = {"group": shoal.MDAV(k=5), "mask": shoal.Centroid(), "register": register}
+    with pytest.raises(GuaranteeError, match="column 'years', which carries 'age', unchanged"):
+        shoal.anonymize(table.rename({"age": "years"}).drop("cost"), schema, **words)
+
+
+def test_people_under_other_identifiers_are_recognised_on_an_engine(engine, register, tmp_path):
+    table = people()
+    inputs = lake(table, tmp_path / "first")
+    release_files(engine, inputs, SCHEMA, RECIPE, tmp_path / "one", register=register, seed=1)
+    again = table.with_columns(id=pl.Series([f"x{i}" for i in range(300)]))
+    mondrian = Coarsening.of(shoal.Mondrian(k=5))
+    other = lake(again, tmp_path / "second")
+    with pytest.raises(GuaranteeError, match="under other identifiers"):
+        release_files(engine, other, SCHEMA, mondrian, tmp_path / "two", register=register, seed=2)
+    with pytest.raises(GuaranteeError, match="under other identifiers"):
+        shoal.anonymize(again, SCHEMA, register=register)

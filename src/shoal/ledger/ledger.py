@@ -270,17 +270,16 @@ class Ledger:
         *,
         digest: str,
         words: Mapping[str, Any],
-        people: bytes = b"",
-        values: bytes = b"",
+        marks: Mapping[str, bytes] | None = None,
         after: int | None = None,
     ) -> Head:
         """Enter a release: the SHA-256 of its manifest, and what to say of it; costs nothing.
 
         Parameters
         ----------
-        people, values
-            The marks of its people, and of the sensitive values of its classes (`shoal.register`); the entry holds
-            their SHA-256.
+        marks
+            By kind, the marks of its people, of the sensitive values of its classes, and the sample of its columns
+            (`shoal.register`); the entry holds their SHA-256.
         after
             How many releases the data set had when this one was held against them; another number is a GuaranteeError.
         """
@@ -288,7 +287,7 @@ class Ledger:
             heads.append(lock_head(connection))
             row = account_rows.found_data(connection, data)
             released.check_last(connection, data, after)
-            line = released.entered(connection, row.id, digest, words, {"people": people, "values": values})
+            line = released.entered(connection, row.id, digest, words, marks or {})
             heads.append(append(connection, self.founded.key, [line]))
         return heads[-1]
 

@@ -205,7 +205,7 @@ RELEASED = Table(
     Column("kind", String(8), primary_key=True),
     Column("part", Integer, primary_key=True, autoincrement=False),
     Column("content", LargeBinary, nullable=False),
-    CheckConstraint("kind IN ('people', 'values')", name="known_marks"),
+    CheckConstraint("kind IN ('people', 'values', 'sample')", name="known_marks"),
 )
 
 

@@ -32,8 +32,16 @@ class Beside(Record):
     below, single, lost_before, smallest
         How many people are left with fewer than k candidates by this release, and how many of them with one alone; how
         many had lost them to earlier ones already; and the smallest number of candidates.
-    joined, tied
-        The unchanged columns that rows can be joined by, and whether the events of a person join them.
+    joined, how, tied
+        The unchanged columns that rows can be joined by, how each was recognised, and whether the events of a person
+        join them.
+    not_compared
+        Whether so few people are in both tables that columns couldn't be compared: then any is taken to be in both.
+    exposed
+        Columns that one release hides as quasi-identifiers and the other shows: the column, the quasi-identifier, the
+        number of the earlier release, and whether it is this one that shows it.
+    recoded, recognised
+        About how many people are in earlier releases under other identifiers, and whether people could be recognised.
     values, few_values
         How many different sensitive values everybody must keep, and for how many people fewer are common to all of
         their classes.
@@ -66,7 +74,12 @@ class Beside(Record):
     lost_before: int = 0
     smallest: int | None = None
     joined: tuple[str, ...] = ()
+    how: tuple[str, ...] = ()
     tied: bool = False
+    not_compared: bool = False
+    exposed: tuple[tuple[str, str, int, bool], ...] = ()
+    recoded: int = 0
+    recognised: bool = True
     values: int = 0
     few_values: int = 0
     same_groups_as: str | None = None
@@ -76,14 +89,24 @@ class Beside(Record):
     resembles: str | None = None
 
     @property
+    def is_judged(self) -> bool:
+        """Return True if its people could be recognised, so that what was counted is about them."""
+        return self.recognised and not self.recoded
+
+    @property
+    def is_broken(self) -> bool:
+        """Return True if the table gives something away beside earlier ones, as far as people were recognised."""
+        return bool(self.below or self.few_values or self.exposed or self.recoded)
+
+    @property
     def holds(self) -> bool:
-        """Whether everybody keeps k candidates, and as many sensitive values as were asked for."""
-        return not self.below and not self.few_values
+        """Return True if everybody keeps k candidates and the required number of sensitive values."""
+        return self.is_judged and not self.is_broken
 
     @property
     def overridden(self) -> bool:
         """Whether it was released although it doesn't hold."""
-        return not self.holds and self.despite is not None
+        return self.is_broken and self.despite is not None
 
     @property
     def found(self) -> str:
@@ -94,33 +117,39 @@ class Beside(Record):
             said.append(f"{self.below:,} people with fewer than {self.k} candidates, {alone}")
         if self.few_values:
             said.append(f"{self.few_values:,} people with fewer than {self.values} sensitive values left")
+        said += [_shown(*one) for one in self.exposed]
+        if self.recoded:
+            said.append(f"about {self.recoded:,} people who are in an earlier release under other identifiers")
         return " and ".join(said)
 
     @property
     def not_measured(self) -> str:
         """What was not counted, for inside; empty where nothing was left out."""
-        return _EVENTS if self.tied else ""
+        return "; ".join([*([_UNRECOGNISED] if not self.recognised else []), *([_EVENTS] if self.tied else [])])
 
     @property
     def not_held_against(self) -> str:
         """What to do where another data set may be of the same people, for inside."""
         return (
-            f"its people have the identifiers of those of data set '{self.resembles}', which was not checked; "
+            f"its identifiers or its columns are those of data set '{self.resembles}', which was not checked; "
             f"if they are the same people, name it: --data {shlex.quote(str(self.resembles))}"
         )
 
     def outside(self) -> dict[str, Any]:
         """What the manifest says: no count, and nothing that shows which other releases are of the same people."""
         words: dict[str, Any] = {"holds": self.holds, "same_groups": self.same_groups_as is not None}
+        words |= {} if self.is_judged else {"judged": False}
         given = {"recipient": self.recipient, "despite": self.despite if self.overridden else None}
         return words | {name: text for name, text in given.items() if text is not None}
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What must be said first, and may leave."""
+        unjudged = () if self.recognised else (f"The register: {_UNRECOGNISED}.",)
         if not self.overridden:
-            return ()
+            return unjudged
         return (
+            *unjudged,
             "Beside earlier releases of the same people this table leaves some of them with fewer candidates than each "
             f"table alone promises. It was released despite that: {self.despite}",
         )
@@ -129,7 +158,7 @@ class Beside(Record):
     def facts(self) -> tuple[Fact, ...]:
         """What there is to say."""
         like = (Fact(says="register: {said}", values={"said": self.not_held_against}),) if self.resembles else ()
-        return (*like, *self._outside_facts(), *self._counted(), *self._kept())
+        return (*like, *self._outside_facts(), *self._counted(), *self._not_held(), *self._kept())
 
     def _outside_facts(self) -> tuple[Fact, ...]:
         """What may leave is the same for a first release and for a tenth."""
@@ -142,9 +171,7 @@ class Beside(Record):
     def _joint(self) -> tuple[Fact, ...]:
         if not self.holds:
             return ()
-        says = _HELD
-        if self.lost_before:
-            says = "nobody is left with fewer than {k} candidates who was not so by earlier releases alone"
+        says = _LOST if self.lost_before else _HELD
         return (Fact(says=says, values={"k": self.k}, counts="persons", outside=True),)
 
     def _counted(self) -> tuple[Fact, ...]:
@@ -155,11 +182,19 @@ class Beside(Record):
         if self.lost_before:
             says += "; {lost:,} had too few candidates before"
         who = Fact(says=says, values={**said, "leavers": self.leavers, "lost": self.lost_before}, counts="persons")
-        events = (Fact(says=f"register: {self.not_measured}"),) if self.tied else ()
-        if self.holds:
-            return (who, *events)
+        return (who, *self._joins())
+
+    def _joins(self) -> tuple[Fact, ...]:
+        how = [*self.how, *(["any column, since too few people are in both to compare them"] * self.not_compared)]
+        on = Fact(says="register: joined on {how}", values={"how": ", ".join(how)})
+        return (on,) if how else ()
+
+    def _not_held(self) -> tuple[Fact, ...]:
+        missing = (Fact(says="register: {said}", values={"said": self.not_measured}),) if self.not_measured else ()
+        if not self.is_broken:
+            return missing
         found = Fact(says="register: {found}", values={"found": self.found, "below": self.below}, counts="persons")
-        return (who, found, *events)
+        return (found, *missing)
 
     def _kept(self) -> tuple[Fact, ...]:
         if self.held_back is None:
@@ -176,9 +211,7 @@ class Beside(Record):
     def from_dict(cls, words: Mapping[str, Any]) -> Beside:
         """Read it from the words of `to_dict`."""
         known = {field.name for field in fields(cls)}
-        given: dict[str, Any] = {
-            name: tuple(v) if isinstance(v, list) else v for name, v in words.items() if name in known
-        }
+        given: dict[str, Any] = {name: _frozen(value) for name, value in words.items() if name in known}
         return cls(**given)
 
 
@@ -186,7 +219,29 @@ _EVENTS = (
     "what both releases show together to somebody who knows events of a person is not measured; claims about known "
     "events are counted on each release alone"
 )
-_HELD = (
-    "checked against the register of releases: everybody keeps at least {k} candidates when this table is joined with "
-    "those of the same people that were entered before it, if any"
+_JOIN = (
+    "when this table is joined with those of the same people that were entered before it, if any, on columns of the "
+    "same name or the same values, up to unit, code or rounding; a release whose people it can't recognise is not "
+    "judged"
 )
+_HELD = "checked against the register of releases: everybody whom it recognises keeps at least {k} candidates " + _JOIN
+_LOST = (
+    "nobody whom the register recognises is left with fewer than {k} candidates who was not so by earlier releases "
+    "alone " + _JOIN
+)
+_UNRECOGNISED = (
+    "it can't tell whether the people of this table are in earlier releases of the data set under other identifiers, "
+    "so how they stand together is not judged"
+)
+
+
+def _shown(column: str, quasi: str, number: int, is_now: bool) -> str:
+    carries = "" if column == quasi else f", which carries '{quasi}',"
+    if is_now:
+        return f"column '{column}'{carries} unchanged, a quasi-identifier of release {number}"
+    return f"column '{column}'{carries} a quasi-identifier now, unchanged in release {number}"
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples, as the fields have them."""
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

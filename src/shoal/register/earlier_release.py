@@ -1,4 +1,4 @@
-"""An earlier release of the same people as the register kept it, and whether its rows can be joined with others."""
+"""An earlier release of the same people as the register kept it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.arrays import AnyArray, IntArray
+from shoal.register.column_links import Sample
+from shoal.register.column_sketches import ColumnSketches, RowSketch
 from shoal.register.intersection_attack import ABSENT, Side, aligned
-from shoal.register.person_marks import Draft, People
+from shoal.register.person_marks import People
 
 if TYPE_CHECKING:
     from shoal.ledger.ledger import Ledger
 
-__all__ = ["Past", "aligned_with", "reached", "side_of", "spread"]
+__all__ = ["Past", "aligned_with", "side_of", "spread"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -34,6 +36,10 @@ class Past:
         The columns that it carries unchanged, and whether more than these ties rows of a person together.
     people, values
         The marks of its people, and of the sensitive values of its classes.
+    sample
+        What was kept of its columns; None: nothing.
+    contents, distinctive
+        Sketches of the rows and columns of its table without identifiers.
     """
 
     release: str
@@ -45,6 +51,9 @@ class Past:
     tied: bool
     people: People
     values: AnyArray
+    sample: Sample | None
+    contents: RowSketch
+    distinctive: ColumnSketches
 
     @classmethod
     def of(cls, book: Ledger, words: Mapping[str, Any]) -> Past:
@@ -60,27 +69,10 @@ class Past:
             tied=words["tied"],
             people=People.from_bytes(book.released_marks(words, "people")),
             values=values,
+            sample=Sample.from_bytes(book.released_marks(words, "sample")),
+            contents=RowSketch.from_dict(words.get("sketch", {}).get("contents", {})),
+            distinctive=ColumnSketches.from_dict(words.get("sketch", {}).get("columns", {})),
         )
-
-    def joins(self, other: Draft | Past) -> bool:
-        """Whether something ties rows of the two together."""
-        return bool(set(self.columns) & set(other.columns)) or (self.tied and other.tied)
-
-    def joined_on(self, draft: Draft) -> AnyArray | None:
-        """The new people's signatures on the columns of this release; None where only a token will do."""
-        if self.tied or draft.tied or not self.columns or not set(self.columns) <= set(draft.columns):
-            return None
-        return draft.signatures(self.columns)
-
-
-def reached(draft: Draft, past: Sequence[Past]) -> list[Past]:
-    """Those that can be joined with a release, directly or through others, in their order."""
-    names = {one.release for one in past if one.joins(draft)}
-    while True:
-        more = {p.release for p in past if any(p.joins(q) for q in past if q.release in names)} | names
-        if more == names:
-            return [one for one in past if one.release in names]
-        names = more
 
 
 def side_of(people: People, place: IntArray, n: int) -> Side:

@@ -15,19 +15,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from shoal.arrays import AnyArray, distinct_numbers
 from shoal.canonical import plain
 from shoal.errors import ColumnError, InputError
 from shoal.frame import Frame, series
+from shoal.register.column_sketches import ColumnSketches, RowSketch, row_contents
 from shoal.register.person_marks import row_hashes, text_hashes
 from shoal.schema import Schema
 
-__all__ = ["SKETCH", "Known", "Who", "in_common", "readable", "sketch_of"]
+__all__ = ["SKETCH", "Known", "TableSketch", "Who", "in_common", "readable", "sketch_of", "without_identifiers"]
 
 SKETCH = 256
 """How many hashes a sketch has."""
+_SAME = 0.5  # share of rows in common from which a table is taken for the same
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +113,8 @@ class Known:
         The person of each row.
     rows, people
         Sketches of the table's rows and of its people.
+    contents, columns
+        Sketches of its rows and columns without identifiers (`shoal.register.column_sketches`).
     recognised
         How the data set was found, in words; empty where it was named.
     resembles
@@ -120,12 +125,59 @@ class Known:
     marks: AnyArray
     rows: tuple[str, ...]
     people: tuple[str, ...]
+    contents: RowSketch
+    columns: ColumnSketches
     recognised: str = ""
     resembles: str = ""
 
+    def resembles_table(self, words: Mapping[str, Any]) -> bool:
+        """Whether the table of an earlier release may be of the same people."""
+        sketches = words["sketch"]
+        same_who = self.who.is_identifier and Who.from_dict(words["who"]) == self.who
+        if same_who and in_common(self.people, sketches["people"]) >= _SAME:
+            return True
+        return self.columns.resemble(ColumnSketches.from_dict(sketches.get("columns", {})))
+
     def to_dict(self) -> dict[str, Any]:
         """What is kept of it beside the marks of a release."""
-        return {"who": self.who.to_dict(), "sketch": {"rows": list(self.rows), "people": list(self.people)}}
+        sketches: dict[str, Any] = {"rows": list(self.rows), "people": list(self.people)}
+        sketches |= {"contents": self.contents.to_dict(), "columns": self.columns.to_dict()}
+        return {"who": self.who.to_dict(), "sketch": sketches}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class TableSketch:
+    """A table under the key of a register, before anybody has said who its people are.
+
+    Parameters
+    ----------
+    rows
+        The sketch of its rows.
+    contents
+        The hashes of its rows without identifiers, or the smallest of them.
+    columns
+        The sketches of its columns.
+    """
+
+    rows: tuple[str, ...]
+    contents: AnyArray
+    columns: ColumnSketches
+
+    @classmethod
+    def of(cls, key: bytes, texts: Sequence[str], rest: pl.DataFrame) -> TableSketch:
+        """Make it from rows as written, and the columns that are no identifiers."""
+        return cls(
+            rows=sketch_of(text_hashes(key, "row", texts, numbered=True)),
+            contents=row_contents(key, rest, len(texts)),
+            columns=ColumnSketches.of(key, rest),
+        )
+
+    def is_of(self, sketches: Mapping[str, Any]) -> bool:
+        """Whether it has at least half of its rows in common with the table of an earlier release."""
+        if in_common(self.rows, sketches["rows"]) >= _SAME:
+            return True
+        nobody = np.zeros((len(self.contents), 2), dtype=np.uint64)
+        return RowSketch.of(self.contents, nobody).is_of(RowSketch.from_dict(sketches.get("contents", {})))
 
 
 def _tells_apart(frame: Frame, name: str) -> bool:
@@ -145,6 +197,12 @@ def readable(frame: Frame, names: Sequence[str]) -> pl.DataFrame:
         except ColumnError:
             continue
     return pl.DataFrame(found)
+
+
+def without_identifiers(columns: Sequence[str], schema: Schema) -> list[str]:
+    """The columns that say something of people beside who they are."""
+    hidden = {c.name for c in schema.columns if c.role in ("identifier", "unit") or c.pseudonym}
+    return [name for name in columns if name not in hidden]
 
 
 def sketch_of(hashes: AnyArray) -> tuple[str, ...]:

@@ -17,28 +17,31 @@ What a release that isn't m-invariant leaves is counted: the values that are com
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from shoal.arrays import AnyArray, BoolArray, IntArray
+from shoal.register.draft import Draft
 from shoal.register.earlier_release import Past, side_of, spread
 from shoal.register.intersection_attack import ABSENT, Side, aligned, candidates
-from shoal.register.person_marks import Draft
+from shoal.register.person_marks import row_hashes
+from shoal.register.ties import Tie
 
 __all__ = ["common_values", "few_values", "found_beside", "is_m_unique", "same_signature"]
 
 
-def found_beside(draft: Draft, past: Sequence[Past], k: int) -> dict[str, Any]:
+def found_beside(draft: Draft, past: Sequence[Past], ties: Mapping[str, Tie], k: int) -> dict[str, Any]:
     """What the intersection attack finds, as fields of `Beside`."""
     people = draft.people
     if not past:
         return {"newcomers": len(people)}
     n, places = aligned([people.marks, *(one.people.marks for one in past)])
     new, *sides = [side_of(one, at, n) for one, at in zip([people, *(p.people for p in past)], places, strict=True)]
-    left = candidates(new, sides, k, on=[spread(one.joined_on(draft), places[0], n) for one in past])
+    on = [spread(ties[one.release].signatures(draft), places[0], n) for one in past]
+    left = candidates(new, sides, k, on=on)
     lost = left < np.minimum(k, _lost_before(past, sides, k))
     before = np.any([side.present for side in sides], axis=0)
     return {
@@ -50,8 +53,10 @@ def found_beside(draft: Draft, past: Sequence[Past], k: int) -> dict[str, Any]:
         "single": int((lost & (left <= 1)).sum()),
         "lost_before": int(((left < k) & ~lost).sum()),
         "smallest": int(left.min()),
-        "joined": tuple(sorted({name for one in past for name in set(one.columns) & set(draft.columns)})),
+        "joined": tuple(sorted({link.now for one in past for link in ties[one.release].links})),
+        "how": tuple(sorted({str(link) for one in past for link in ties[one.release].links})),
         "tied": any(one.tied and draft.tied for one in past),
+        "not_compared": any(not ties[one.release].is_compared for one in past),
     }
 
 
@@ -69,12 +74,12 @@ def _lost_before(past: Sequence[Past], sides: Sequence[Side], k: int) -> IntArra
     return np.where(seen, found, np.iinfo(np.int64).max)
 
 
-def few_values(past: Sequence[Past], draft: Draft, least: int, classes: AnyArray) -> int:
+def few_values(past: Sequence[Past], ties: Mapping[str, Tie], draft: Draft, least: int, classes: AnyArray) -> int:
     """How many people have fewer than `least` values of a sensitive column in common to all their classes."""
     people = draft.people
     n, places = aligned([people.marks, *(one.people.marks for one in past)])
     worst = np.full(n, least)
-    tables = [classes, *(one.values for one in past)]
+    tables = [classes, *(_renamed(one.values, ties[one.release], draft.key) for one in past)]
     for column in np.unique(classes[:, 1]):
         known = [table[table[:, 1] == column] for table in tables]
         use = [i for i, table in enumerate(known) if len(table)]
@@ -86,6 +91,16 @@ def few_values(past: Sequence[Past], draft: Draft, least: int, classes: AnyArray
         repeated = np.sum([one != ABSENT for one in groups], axis=0) > 1
         worst = np.where(repeated, np.minimum(worst, common), worst)
     return int((worst < least).sum())
+
+
+def _renamed(values: AnyArray, tie: Tie, key: bytes) -> AnyArray:
+    """The sensitive values of an earlier release, of columns that are called something else now under that name."""
+    found = values.copy()
+    for link in tie.links:
+        if link.how == "same values" and len(values):
+            then, now = row_hashes(key, "column", pl.DataFrame({"name": [link.earlier, link.now]}), 2)[:, 0]
+            found[values[:, 1] == then, 1] = now
+    return found
 
 
 def _coded(labels: AnyArray, place: IntArray, table: AnyArray, n: int) -> tuple[IntArray, tuple[IntArray, AnyArray]]:

@@ -24,7 +24,8 @@ from shoal.register.own_ledger import remember_ledger
 __all__ = ["Pending"]
 
 LIMIT = Budget(epsilon=10.0, delta=1e-6)
-_WORDS, _PEOPLE, _VALUES = "entry.json", "people.bin", "values.bin"
+_WORDS = "entry.json"
+_MARKS = ("people", "values", "sample")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -37,8 +38,9 @@ class Pending:
         The URL of the book, without a password.
     data, label, content, is_new
         The data set, what it is called, the keyed hash of its file, and whether it begins with this release.
-    words, people, values
-        The entry, and the marks of its people and of the sensitive values of its classes.
+    words, marks
+        The entry, and by kind the marks of its people, of the sensitive values of its classes, and the sample of its
+        columns.
     after, known
         How many releases the data set, and the whole book, had when this one was held against them.
     replaces
@@ -51,8 +53,7 @@ class Pending:
     content: str | None
     is_new: bool
     words: Mapping[str, Any]
-    people: bytes
-    values: bytes
+    marks: Mapping[str, bytes]
     after: int
     known: int
     replaces: str | None = None
@@ -75,9 +76,7 @@ class Pending:
         """Enter it in the ledger, which is open; `digest` is the SHA-256 of the manifest before it is signed."""
         if self.is_new:
             book.begin_data_set(self.label, limit=LIMIT, name=self.data, content=self.content)
-        book.register(
-            self.data, digest=digest, words=self.words, people=self.people, values=self.values, after=self.after
-        )
+        book.register(self.data, digest=digest, words=self.words, marks=self.marks, after=self.after)
         remember_ledger(self.ledger)
         if self.replaces is not None:
             book.withdraw(self.replaces, f"replaced by {self.release} before it left")
@@ -107,8 +106,8 @@ class Pending:
         names = ("ledger", "data", "label", "content", "is_new", "words", "after", "known", "replaces")
         with reporting(folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            (folder / _PEOPLE).write_bytes(self.people)
-            (folder / _VALUES).write_bytes(self.values)
+            for kind in _MARKS:
+                (folder / f"{kind}.bin").write_bytes(self.marks.get(kind, b""))
         write_text(folder / _WORDS, json.dumps({name: getattr(self, name) for name in names}))
 
     @classmethod
@@ -121,7 +120,7 @@ class Pending:
         except (OSError, ValueError):
             raise FileError(str(folder), "must hold the whole entry of a release") from None
         with reporting(folder):
-            return cls(**words, people=(folder / _PEOPLE).read_bytes(), values=(folder / _VALUES).read_bytes())
+            return cls(**words, marks={kind: (folder / f"{kind}.bin").read_bytes() for kind in _MARKS})
 
 
 def _url(place: str) -> str:

@@ -17,16 +17,25 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import polars as pl
 
-from shoal.arrays import AnyArray, IntArray, distinct_numbers, numbered
+from shoal.arrays import AnyArray, IntArray
 from shoal.canonical import plain
 from shoal.errors import GuaranteeError
 
-__all__ = ["BYTES", "Draft", "People", "persons_of", "row_hashes", "text_hashes", "told_apart", "written_rows"]
+__all__ = [
+    "BYTES",
+    "People",
+    "digests",
+    "persons_of",
+    "row_hashes",
+    "text_hashes",
+    "told_apart",
+    "written_cells",
+    "written_rows",
+]
 
 BYTES = 32
 """What a person takes in the register, for each release."""
@@ -54,6 +63,10 @@ class People:
     def __repr__(self) -> str:
         return f"People({len(self)})"
 
+    def share_people(self, other: People, *, more_than: float = 0) -> bool:
+        """Return True if more people than that are in both."""
+        return len(np.intersect1d(self.marks[:, 0], other.marks[:, 0])) > more_than
+
     def to_bytes(self) -> bytes:
         """32 bytes a person."""
         return np.column_stack((self.marks, self.labels, self.signatures)).astype("<u8").tobytes()
@@ -67,61 +80,6 @@ class People:
         return cls(marks=table[:, :2], labels=table[:, 2], signatures=table[:, 3])
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Draft:
-    """The people of a release that is about to be written.
-
-    Parameters
-    ----------
-    key
-        The register's key.
-    marks
-        Who each of its rows belongs to, as `row_hashes` gives it, 16 bytes.
-    labels
-        The group or class of each row.
-    unchanged
-        The columns of the rows that are released as they were.
-    tied
-        Whether more than these columns ties the rows of a person to those of other releases, as linked tables do: then
-        every person is taken to carry a token.
-    """
-
-    key: bytes
-    marks: AnyArray
-    labels: IntArray
-    unchanged: pl.DataFrame
-    tied: bool = False
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """What is released unchanged."""
-        return tuple(sorted(self.unchanged.columns))
-
-    @cached_property
-    def people(self) -> People:
-        """The people as they are kept."""
-        first, whose = self._persons
-        labels = _of_sets(self.key, self.labels, whose, len(first))
-        return People(marks=self.marks[first], labels=labels, signatures=self.signatures(self.columns))
-
-    @property
-    def row_labels(self) -> AnyArray:
-        """The label of each row's person."""
-        return self.people.labels[self._persons[1]]
-
-    def signatures(self, columns: Sequence[str]) -> AnyArray:
-        """The signature of each person on some of the unchanged columns, in the order of `people`."""
-        first, whose = self._persons
-        rows = row_hashes(self.key, "unchanged", self.unchanged.select(sorted(columns)), len(self.labels))
-        found = np.zeros(len(first), dtype=np.uint64)
-        np.add.at(found, whose, rows[:, 0])
-        return found
-
-    @cached_property
-    def _persons(self) -> tuple[IntArray, IntArray]:
-        return persons_of(self.marks)
-
-
 def persons_of(marks: AnyArray) -> tuple[IntArray, IntArray]:
     """The first row of each person in the order of their marks, and the person of each row."""
     order = np.lexsort((marks[:, 1], marks[:, 0]))
@@ -131,16 +89,6 @@ def persons_of(marks: AnyArray) -> tuple[IntArray, IntArray]:
     whose = np.empty(len(order), dtype=np.int64)
     whose[order] = np.cumsum(is_new) - 1
     return order[is_new], whose
-
-
-def _of_sets(key: bytes, labels: IntArray, whose: IntArray, n: int) -> AnyArray:
-    """One label for each person: that of the set of groups that the rows are in."""
-    groups, place = numbered(labels)
-    hashes = np.frombuffer(_digests(key, "group", map(str, groups.tolist())), dtype="<u8")[::2]
-    pairs = distinct_numbers(whose * len(groups) + place)
-    found = np.zeros(n, dtype=np.uint64)
-    np.add.at(found, pairs // len(groups), hashes[pairs % len(groups)])
-    return found
 
 
 def row_hashes(
@@ -163,7 +111,7 @@ def row_hashes(
 def text_hashes(key: bytes, purpose: str, texts: Sequence[str], *, numbered: bool = False) -> AnyArray:
     """The keyed hash of each row that `written_rows` wrote, as `row_hashes` gives it."""
     different = list(dict.fromkeys(texts))
-    hashes: AnyArray = np.frombuffer(_digests(key, purpose, different), dtype="<u8").reshape(-1, 2)
+    hashes: AnyArray = np.frombuffer(digests(key, purpose, different), dtype="<u8").reshape(-1, 2)
     if len(different) == len(texts):
         return hashes
     places = dict(zip(different, range(len(different)), strict=True))
@@ -180,7 +128,7 @@ def told_apart(key: bytes, purpose: str, hashes: AnyArray, numbers: IntArray) ->
     again = np.flatnonzero(numbers)
     texts = (f"{hashes[i].tobytes().hex()}#{numbers[i]}" for i in again.tolist())
     made = hashes.copy()
-    made[again] = np.frombuffer(_digests(key, purpose, texts), dtype="<u8").reshape(-1, 2)
+    made[again] = np.frombuffer(digests(key, purpose, texts), dtype="<u8").reshape(-1, 2)
     return made
 
 
@@ -188,8 +136,13 @@ def written_rows(rows: pl.DataFrame, n: int, *, typed: bool = False) -> list[str
     """Each row as one text that no other row has: the length of every cell is before it, and missing is not empty."""
     if not rows.columns:
         return [""] * n
-    cells = rows.select(_cell(column if typed else plain(column)) for column in rows)
+    cells = written_cells(rows, typed=typed)
     return cells.select(pl.concat_str(pl.all(), separator="|")).to_series().to_list()
+
+
+def written_cells(rows: pl.DataFrame, *, typed: bool = False) -> pl.DataFrame:
+    """Each cell as a text with its length before it; missing is not empty."""
+    return rows.select(_cell(column if typed else plain(column)) for column in rows)
 
 
 def _cell(column: pl.Series) -> pl.Series:
@@ -199,7 +152,7 @@ def _cell(column: pl.Series) -> pl.Series:
     return frame.select(said.fill_null("-")).to_series().alias(column.name)
 
 
-def _digests(key: bytes, purpose: str, texts: Iterable[str]) -> bytes:
+def digests(key: bytes, purpose: str, texts: Iterable[str]) -> bytes:
     """A keyed hash of 16 bytes of each text, one after the other (BLAKE2b, more than twice as fast as an HMAC)."""
     begun = hashlib.blake2b(key=key, person=purpose.encode(), digest_size=16).copy
     found = []

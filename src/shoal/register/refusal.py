@@ -45,11 +45,25 @@ class CrossedError(GuaranteeError):
     def _together(self) -> str:
         """What the tables give away together."""
         by = [*self.beside.joined, *(["the events of a person"] if self.beside.tied else [])]
+        if not self.beside.below and not self.beside.few_values:
+            return self._by_other_means()
         if not by:
             return "Classes of the tables that a person is in have too few sensitive values in common."
         return (
             f"The rows of these tables can be joined by {_listed(by)}. Whoever does so and knows a person's "
             "quasi-identifiers is left with those who share that person's group in every table."
+        )
+
+    def _by_other_means(self) -> str:
+        """What gives people away without a join."""
+        if self.beside.recoded:
+            return (
+                "Rows of this table are those of an earlier release under other identifiers, so nobody could be "
+                "recognised, and what the tables give away together was not counted."
+            )
+        return (
+            "Whoever knows a quasi-identifier that one table hides reads it in the other, and so finds people there "
+            "who hide among k in the first."
         )
 
     def _standing(self) -> list[str]:
@@ -60,11 +74,25 @@ class CrossedError(GuaranteeError):
         """The option that names the ledger, where it isn't the user's own."""
         return "" if self.beside.ledger == own_ledger() else f" --ledger {shlex.quote(self.beside.ledger)}"
 
+    def _own_ways(self) -> list[str]:
+        """What to do about columns that are shown, and people under other identifiers."""
+        now = sorted({column for column, _, _, is_now in self.beside.exposed if is_now})
+        then = sorted({column for column, _, _, is_now in self.beside.exposed if not is_now})
+        numbers = ", ".join(str(number) for number, *_ in self.earlier)
+        ways = []
+        if now:
+            ways.append(f"- Give {_listed(now)} the role quasi again, or leave {'it' if len(now) == 1 else 'them'} out")
+        if then:
+            ways.append("- Release fewer columns unchanged, so that the tables can't be joined")
+        if self.beside.recoded:
+            ways.append(f"- Use the identifiers of release {numbers} in the input, so that people are recognised")
+        return ways
+
     def _ways(self) -> list[str]:
         names = " ".join(shlex.quote(name) for _, name, _, _ in self.earlier)
         one = len(self.earlier) == 1
         last = self.earlier[-1][0]
-        groups = (
+        same_groups = (
             f"- Both are to be used: keep the groups. Run this again with --same-groups-as {last}"
             if self.keeps_groups
             else "- Both are to be used: keep the levels. Write them with the first table (shoal coarsen --method "
@@ -73,7 +101,8 @@ class CrossedError(GuaranteeError):
         return [
             f"- The earlier release{'' if one else 's'} never left, or {'was' if one else 'were'} destroyed: "
             f'shoal ledger withdraw {names} --because "a trial that never left"{self._ledger}',
-            groups,
+            *([same_groups] if self.beside.below or self.beside.few_values else []),
+            *self._own_ways(),
             "- This run is only a trial: run it again with --no-register, and let nothing of it leave",
             '- It must leave all the same: --despite "REASON". The reason is recorded, printed and released',
         ]

@@ -37,19 +37,20 @@ from shoal.ledger.engine import LedgerError
 from shoal.ledger.ledger import Ledger
 from shoal.ledger.tag import without_password
 from shoal.register.beside_earlier import Beside
-from shoal.register.earlier_release import Past, reached
-from shoal.register.identity import Known, Who, in_common, readable, sketch_of
+from shoal.register.column_sketches import RowSketch
+from shoal.register.draft import Draft
+from shoal.register.earlier_release import Past
+from shoal.register.identity import Known, TableSketch, Who, readable, sketch_of, without_identifiers
 from shoal.register.joint_attack import few_values, found_beside
 from shoal.register.own_ledger import other_ledgers, own_ledger
 from shoal.register.pending import Pending
-from shoal.register.person_marks import BYTES, Draft, text_hashes, written_rows
+from shoal.register.person_marks import BYTES, written_rows
 from shoal.register.refusal import CrossedError
 from shoal.register.same_groups import SameGroups, held_rows, plan_same_groups
+from shoal.register.ties import Tie, exposed, in_the_way, reached, who_is_told_apart
 from shoal.schema import Schema
 
 __all__ = ["Register", "check_reasons"]
-
-_SAME = 0.5  # share of rows in common from which a table is taken for the same
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -168,25 +169,34 @@ class Register:
     def know(self, frame: Frame, schema: Schema) -> tuple[Register, Known]:
         """The people of a table; and this register with its data set found, where nobody named it."""
         texts = written_rows(readable(frame, frame.columns), len(frame))
-        found, rows, said = self.recognised(lambda key: sketch_of(text_hashes(key, "row", texts, numbered=True)))
+        rest = readable(frame, without_identifiers(frame.columns, schema))
+        found, sketch, said = self.recognised(lambda key: TableSketch.of(key, texts, rest))
         who = found.who() or Who.of(frame, schema)
         marks = who.marks(found.key, frame, texts)
         people = sketch_of(marks)
-        like = found._of_the_same_names(who, people)
-        return found, Known(who=who, marks=marks, rows=rows, people=people, recognised=said, resembles=like)
+        known = Known(
+            who=who,
+            marks=marks,
+            rows=sketch.rows,
+            people=people,
+            contents=RowSketch.of(sketch.contents, marks),
+            columns=sketch.columns,
+            recognised=said,
+        )
+        return found, replace(known, resembles=found._resembled(known))
 
-    def recognised(self, sketch: Callable[[bytes], tuple[str, ...]]) -> tuple[Register, tuple[str, ...], str]:
+    def recognised(self, sketch: Callable[[bytes], TableSketch]) -> tuple[Register, TableSketch, str]:
         """The register of a table's data set, here or in another ledger of the user's, and how it was found.
 
         Parameters
         ----------
         sketch
-            Makes the sketch of the table's rows under the key of a register (`shoal.register.identity`).
+            Makes the sketch of the table under the key of a register (`shoal.register.identity`).
         """
-        rows = sketch(self.key)
+        own = sketch(self.key)
         if self.declared is not None:
-            return self, rows, ""
-        found, said = self._like(rows)
+            return self, own, ""
+        found, said = self._like(own)
         for url in () if said else self.elsewhere:
             with suppress(LedgerError, InputError, FileError):  # it is gone, or out of reach
                 other = replace(Register.open(ledger=url), recipient=self.recipient, despite=self.despite)
@@ -194,24 +204,24 @@ class Register:
                 if said:
                     return there, mine, said
                 other.close()
-        return found, rows, said
+        return found, own, said
 
-    def _like(self, rows: tuple[str, ...]) -> tuple[Register, str]:
+    def _like(self, sketch: TableSketch) -> tuple[Register, str]:
         for words in reversed(self.ledger.releases()):
-            if "sketch" in words and in_common(rows, words["sketch"]["rows"]) >= _SAME:
+            if "sketch" in words and sketch.is_of(words["sketch"]):
                 return replace(self, declared=words["data"]), f"recognised as '{self._called(words)}' by its rows"
         return self, ""
 
-    def _of_the_same_names(self, who: Who, people: tuple[str, ...]) -> str:
-        """A data set most of whose people have the identifiers of these, where nobody named one; empty: there is none.
+    def _resembled(self, known: Known) -> str:
+        """A data set whose people may be those of a table that nobody named the data set of; empty: there is none.
 
-        Numbers from 1 up are the identifiers of many tables, so it is said and not taken for the same people.
+        Most people have the same identifiers, or a column in which nearly all differ carries the same. Numbers from 1
+        up are the identifiers of many tables, so it is said and not taken for the same people.
         """
-        if self.declared is not None or not who.is_identifier:
+        if self.declared is not None:
             return ""
         for words in reversed([one for one in self.ledger.releases() if one["withdrawn"] is None]):
-            named = words.get("who")
-            if named and Who.from_dict(named) == who and in_common(people, words["sketch"]["people"]) >= _SAME:
+            if words.get("who") and known.resembles_table(words):
                 return self._called(words)
         return ""
 
@@ -245,6 +255,7 @@ class Register:
     def check(
         self,
         draft: Draft,
+        known: Known,
         *,
         k: int,
         values: int = 0,
@@ -257,6 +268,8 @@ class Register:
         ----------
         draft
             The people of the release.
+        known
+            Those of the table that it was made from.
         k
             How many candidates everybody must keep; 1: as many as earlier releases asked for.
         values, classes
@@ -264,13 +277,16 @@ class Register:
         keeps_groups
             Whether a release of this kind could keep the groups of an earlier one; a refusal says so.
         """
-        past = reached(draft, self._past())
+        everything = self._past()
+        ties = {one.release: Tie.of(one, draft) for one in everything}
+        past = reached(ties, everything)
         least = k if k > 1 else max([one.k for one in past], default=1)
-        found = replace(self.nobodys(), k=least, people=len(draft.people), **found_beside(draft, past, least))
+        found = replace(self.nobodys(), k=least, people=len(draft.people), **found_beside(draft, past, ties, least))
         if past and values and classes is not None:
-            found = replace(found, values=values, few_values=few_values(past, draft, values, classes))
-        if not found.holds and self.despite is None:
-            raise CrossedError(found, past, keeps_groups=keeps_groups)
+            found = replace(found, values=values, few_values=few_values(past, ties, draft, values, classes))
+        found = replace(found, **who_is_told_apart(draft, known, everything), exposed=exposed(draft, ties, everything))
+        if found.is_broken and self.despite is None:
+            raise CrossedError(found, in_the_way(found, past, everything), keeps_groups=keeps_groups)
         return found
 
     @property
@@ -332,6 +348,7 @@ class Register:
         """
         data = self.data
         people = b"" if draft is None else draft.people.to_bytes()
+        marks = {} if draft is None else {"people": people, "values": values, "sample": draft.sample.to_bytes()}
         kept: dict[str, Any] = {} if draft is None else {"unchanged": list(draft.columns), "tied": draft.tied}
         entry = {
             **words,
@@ -350,8 +367,7 @@ class Register:
             content=self.content,
             is_new=data is None,
             words=entry,
-            people=people,
-            values=values,
+            marks=marks,
             after=beside.n_releases,
             known=len(self.ledger.releases()),
             replaces=self.replaces,

@@ -25,8 +25,9 @@ from shoal.frame import enter, leave, pick, series
 from shoal.linked import Collection
 from shoal.recipe import Recipe, Run
 from shoal.register.beside_earlier import Beside
+from shoal.register.draft import Draft
 from shoal.register.own_ledger import own_ledger
-from shoal.register.person_marks import Draft, row_hashes
+from shoal.register.person_marks import row_hashes
 from shoal.release.folders import MANIFEST, place
 from shoal.release.release import Release
 from shoal.rng import secret
@@ -274,6 +275,7 @@ def held_against(
         values = _values_of(release, draft, order)
         beside = register.check(
             draft,
+            known,
             k=release.recipe.k,
             values=_least_values(release.recipe),
             classes=values,
@@ -299,6 +301,7 @@ def draft_of(release: Release, register: Register, known: Known, order: AnyArray
         marks=known.marks[rows],
         labels=release.labels[rows],
         unchanged=_unchanged(release, order),
+        quasi=_true_quasi(release, order),
         tied=release.linked is not None,
     )
 
@@ -309,6 +312,12 @@ def _unchanged(release: Release, order: AnyArray) -> pl.DataFrame:
     own = {name: plain(series(frame, name)).gather(order) for name in frame.columns if name not in keys}
     names = [name for name in own if _joins(release, name, own[name], order)]
     return pl.DataFrame([own[name].alias(name) for name in sorted(names)])
+
+
+def _true_quasi(release: Release, order: AnyArray) -> pl.DataFrame:
+    """The quasi-identifiers of the released rows as they truly are, in the order of the original rows."""
+    names = [name for name in release.schema.quasi if name in release.prepared.frame.columns]
+    return pl.DataFrame([_original(release, name, order).alias(name) for name in sorted(names)])
 
 
 def _new_keys(release: Release) -> set[str]:
@@ -328,11 +337,16 @@ def _joins(release: Release, name: str, content: pl.Series, order: AnyArray) -> 
 
 def _same(release: Release, name: str, content: pl.Series, order: AnyArray) -> bool:
     """Whether a column is released as it was."""
+    own = _original(release, name, order)
+    return bool(content.cast(pl.String).eq_missing(own.cast(pl.String)).all())
+
+
+def _original(release: Release, name: str, order: AnyArray) -> pl.Series:
+    """A column of the released rows before it was masked, in the order of the original rows."""
     prepared = release.prepared
     place = np.empty(prepared.n_original, dtype=np.int64)
     place[prepared.rows] = np.arange(prepared.n)
-    own = plain(series(prepared.frame, name)).gather(place[release.source_rows[order]])
-    return bool(content.cast(pl.String).eq_missing(own.cast(pl.String)).all())
+    return plain(series(prepared.frame, name)).gather(place[release.source_rows[order]])
 
 
 def _least_values(recipe: Recipe) -> int:

@@ -1,14 +1,16 @@
-"""A release that an engine makes, and the register: marks of people batch by batch, and never a row on the driver.
+"""A release that an engine makes, and the register: marks of people batch by batch.
 
 Each row carries the register's mark of its person (`PERSON`) through the run, in two columns that are never written.
-When the rows are masked, marks, groups and keyed hashes of what is unchanged come to the driver: 32 bytes a row. They
-mean the same as those of a table in memory, so that a release of one is held against a release of the other.
+When the rows are masked, marks, groups and keyed hashes of what is unchanged come to the driver, 32 bytes a row,
+and the rows of a thousand people, by whom columns are known again. They mean the same as those of a table in memory, so
+that a release of one is held against a release of the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,8 +21,11 @@ from shoal.engine import PERSON, ROWS, Engine, Relation
 from shoal.errors import InputError
 from shoal.frame import enter
 from shoal.recipe import Recipe
-from shoal.register.identity import SKETCH, Known, Who, sketch_of
-from shoal.register.person_marks import Draft, persons_of, row_hashes, told_apart
+from shoal.register.column_links import SIZE, Sample
+from shoal.register.column_sketches import NO_ROWS, ColumnSketches, RowSketch, row_contents, value_hashes
+from shoal.register.draft import Draft
+from shoal.register.identity import SKETCH, Known, TableSketch, Who, sketch_of, without_identifiers
+from shoal.register.person_marks import persons_of, row_hashes, told_apart
 from shoal.release.registering import Entry
 from shoal.schema import Schema
 
@@ -29,7 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EngineDraft", "EngineEntering", "nobodys_entry"]
 
-_LABEL, _HASH, _NUMBER = "#label", "#hash", "#number"
+_LABEL, _HASH, _NUMBER, _KIND = "#label", "#hash", "#number", "#kind"
+_WHOLE, _CONTENT = -1, -2  # what is hashed: rows, rows without identifiers; else the place of a column
 _MOST_ROWS = 200_000_000  # marks on the driver: 6 GB
 _NO_VALUES = np.empty((0, 3), dtype=np.uint64)
 
@@ -40,14 +46,27 @@ class EngineDraft(Draft):
 
     engine: Engine
     relation: Relation
+    source: Relation
 
     def signatures(self, columns: Sequence[str]) -> AnyArray:
-        """The signature of each person on some of the unchanged columns, in the order of `people`."""
-        rows = _hashed(self.engine, self.relation, sorted(columns), self.key, "unchanged", _HASH)
+        """The signature of each person on some of the unchanged columns, in that order; people as in `people`."""
+        rows = _hashed(self.engine, self.relation, columns, self.key, "unchanged", _HASH)
         first, whose = persons_of(_marks_of(rows))
         found = np.zeros(len(first), dtype=np.uint64)
         np.add.at(found, whose, _unsigned(rows[_HASH]))
         return found
+
+    @cached_property
+    def sample(self) -> Sample:
+        """What is kept of the columns, from the rows of a thousand people."""
+        people = self.people.marks[:SIZE]
+        parts = []
+        for relation, names in ((self.relation, self.unchanged.columns), (self.source, self.quasi.columns)):
+            rows = _rows_of(self.engine, relation, people, names)
+            marks, whose = _marks_of(rows), rows.drop(PERSON)
+            first, place = persons_of(marks)
+            parts.append(Sample.of(self.key, marks[first], place, whose, whose.clear().select([])))
+        return Sample(marks=parts[0].marks, unchanged=parts[0].unchanged, quasi=parts[1].unchanged)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -76,7 +95,10 @@ class EngineEntering:
             hint = "Release without it (--no-register), or register the files of each year or region alone."
             raise InputError("register", rule, got=f"{n:,} rows", hint=hint)
         found, known = _known(register, engine, plain, schema)
-        return cls(register=found, known=known, relation=_marked(engine, plain, known.who, found.key))
+        marked = _marked(engine, plain, known.who, found.key)
+        rest = without_identifiers(plain.columns, schema)
+        known = replace(known, contents=_contents(engine, marked, rest, found.key))
+        return cls(register=found, known=known, relation=marked)
 
     def entry(self, engine: Engine, made: Relation, by: Sequence[str], schema: Schema, recipe: Recipe) -> Entry:
         """Hold the masked rows against the register; a CrossedError where they don't hold beside earlier releases.
@@ -93,10 +115,12 @@ class EngineEntering:
             marks=_marks_of(rows),
             labels=rows[_LABEL].to_numpy(),
             unchanged=pl.DataFrame(schema={name: made.types[name] for name in sorted(unchanged)}),
+            quasi=pl.DataFrame(schema={n: self.relation.types[n] for n in schema.quasi if n in self.relation.types}),
             engine=engine,
             relation=made,
+            source=self.relation,
         )
-        beside = self.register.check(draft, k=recipe.k, keeps_groups=False)
+        beside = self.register.check(draft, self.known, k=recipe.k, keeps_groups=False)
         known = replace(self.known, people=sketch_of(draft.people.marks))
         return Entry(register=self.register, known=known, beside=beside, draft=draft, values=_NO_VALUES)
 
@@ -112,9 +136,19 @@ def nobodys_entry(register: Register, engine: Engine, relation: Relation, schema
 
 def _known(register: Register, engine: Engine, plain: Relation, schema: Schema) -> tuple[Register, Known]:
     """The register with its data set found, and how its people are known."""
-    found, rows, said = register.recognised(lambda key: _sketch(engine, plain, key))
+    rest = without_identifiers(plain.columns, schema)
+    found, sketch, said = register.recognised(lambda key: _sketch(engine, plain, rest, key))
     who = found.who() or _who(engine, plain, schema)
-    return found, Known(who=who, marks=_NO_VALUES, rows=rows, people=(), recognised=said)
+    known = Known(
+        who=who,
+        marks=_NO_VALUES,
+        rows=sketch.rows,
+        people=(),
+        contents=NO_ROWS,
+        columns=sketch.columns,
+        recognised=said,
+    )
+    return found, known
 
 
 def _who(engine: Engine, relation: Relation, schema: Schema) -> Who:
@@ -151,15 +185,54 @@ def _with_marks(rows: pl.DataFrame, marks: AnyArray) -> pl.DataFrame:
     return rows.with_columns(*(pl.Series(name, found[:, i]) for i, name in enumerate(PERSON)))
 
 
-def _sketch(engine: Engine, relation: Relation, key: bytes) -> tuple[str, ...]:
-    """The smallest hashes of all rows: those of each batch, and of these the smallest."""
-    types = {_HASH: pl.Int64()}
+def _sketch(engine: Engine, relation: Relation, rest: Sequence[str], key: bytes) -> TableSketch:
+    """The smallest hashes of rows, with identifiers and without, and of each column's values: those of the batches."""
+    types = {_KIND: pl.Int64(), _HASH: pl.Int64(), _NUMBER: pl.Int64()}
 
     def batch(rows: pl.DataFrame) -> pl.DataFrame:
-        found = row_hashes(key, "row", rows.select(sorted(rows.columns)), len(rows), typed=True)[:, 0]
-        return pl.DataFrame({_HASH: np.unique(found)[:SKETCH].view(np.int64)}, schema=types)
+        whole = row_hashes(key, "row", rows.select(sorted(rows.columns)), len(rows), typed=True)[:, 0]
+        kinds = {_WHOLE: whole, _CONTENT: row_contents(key, rows.select(rest), len(rows), typed=True)}
+        kinds |= {i: value_hashes(key, rows[name], typed=True) for i, name in enumerate(rest)}
+        return pl.concat([pl.DataFrame(schema=types), *(_smallest(kind, of) for kind, of in kinds.items())])
 
-    return sketch_of(_unsigned(engine.collect(engine.map(relation, batch, types))[_HASH]).reshape(-1, 1))
+    found = engine.collect(engine.map(relation, batch, types))
+    kinds = {kind: found.filter(pl.col(_KIND) == kind) for kind in (_WHOLE, _CONTENT, *range(len(rest)))}
+    contents = kinds[_CONTENT]
+    return TableSketch(
+        rows=sketch_of(_unsigned(kinds[_WHOLE][_HASH]).reshape(-1, 1)),
+        contents=np.repeat(_unsigned(contents[_HASH]), np.minimum(contents[_NUMBER].to_numpy(), 2)),
+        columns=ColumnSketches.of_hashes(
+            [(_unsigned(kinds[i][_HASH]), kinds[i][_NUMBER].to_numpy()) for i in range(len(rest))]
+        ),
+    )
+
+
+def _smallest(kind: int, hashes: AnyArray) -> pl.DataFrame:
+    """The smallest hashes of a batch, and how often each occurs."""
+    values, counts = np.unique(hashes, return_counts=True)
+    values, counts = values[:SKETCH], counts[:SKETCH]
+    return pl.DataFrame({_KIND: np.full(len(values), kind), _HASH: values.view(np.int64), _NUMBER: counts})
+
+
+def _contents(engine: Engine, marked: Relation, rest: Sequence[str], key: bytes) -> RowSketch:
+    """The sketch of the rows without identifiers, with the marks of their persons."""
+    types = {PERSON[0]: pl.Int64(), PERSON[1]: pl.Int64(), _HASH: pl.Int64()}
+
+    def batch(rows: pl.DataFrame) -> pl.DataFrame:
+        found = row_contents(key, rows.select(rest), len(rows), typed=True)
+        smallest = np.flatnonzero(np.isin(found, np.unique(found)[:SKETCH]))
+        return rows[smallest].select(*PERSON, pl.Series(_HASH, found[smallest].view(np.int64), dtype=pl.Int64))
+
+    if not rest:
+        return NO_ROWS
+    rows = engine.collect(engine.map(engine.select(marked, [*PERSON, *rest]), batch, types))
+    return RowSketch.of(_unsigned(rows[_HASH]), _marks_of(rows))
+
+
+def _rows_of(engine: Engine, relation: Relation, people: AnyArray, columns: Sequence[str]) -> pl.DataFrame:
+    """The rows of some people, on the driver."""
+    marks = pl.DataFrame({name: people[:, i].copy().view(np.int64) for i, name in enumerate(PERSON)})
+    return engine.collect(engine.matching(engine.select(relation, [*PERSON, *columns]), marks))
 
 
 def _hashed(

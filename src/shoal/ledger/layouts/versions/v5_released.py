@@ -19,5 +19,5 @@ def upgrade() -> None:
         sa.Column("kind", sa.String(8), primary_key=True),
         sa.Column("part", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("content", sa.LargeBinary, nullable=False),
-        sa.CheckConstraint("kind IN ('people', 'values')", name="known_marks"),
+        sa.CheckConstraint("kind IN ('people', 'values', 'sample')", name="known_marks"),
     )
