@@ -1816,7 +1816,7 @@ class Score:
             self.proposed[column.role] += 1
             self.true[truth] += 1
             self.right[truth] += good
-            asked = name in proposal.undecided
+            asked = name in proposal.undecided or name in proposal.keys
             self.n_asked += asked
             self.n_decided_right += good and not asked
             place = f"{one.file}: {name} is {'|'.join(accepted)}, proposed {column.role}"

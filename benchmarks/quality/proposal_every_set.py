@@ -56,7 +56,7 @@ def judged(one: Labelled, found: Proposal) -> dict[str, Judged]:
             accepted=accepted,
             role=found.schema[name].role,
             kind=found.schema[name].kind,
-            asked=name in found.undecided,
+            asked=name in found.undecided or name in found.keys,
             code=name in one.codes.split(),
         )
         for name, accepted in one.accepted().items()

@@ -867,10 +867,10 @@ def mistaken_kinds(one: Fresh, proposal: Proposal) -> list[str]:
 
 
 def _in_order(one: Fresh, name: str, column: Column) -> bool:
-    """Whether the bands of a column stand in their order, whatever stands for an absence beside them."""
+    """Whether the bands of a column that occur stand in their order, whatever stands for an absence beside them."""
     bands = one.ordered[name].split("|") if "|" in one.ordered[name] else one.ordered[name].split()
     proposed = [level for level in column.levels or () if level != one.absences.get(name)]
-    return column.kind == "ordinal" and proposed == bands
+    return column.kind == "ordinal" and len(proposed) > 1 and proposed == [one for one in bands if one in proposed]
 
 
 def interval(shares: list[tuple[int, int]], draws: int = 10_000) -> tuple[float, float]:

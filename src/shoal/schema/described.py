@@ -63,9 +63,10 @@ _WEIGHT = re.compile(
     r"interview|mec|exam|replicate|inverse)\b[^.;]{0,40}\bweights?\b|\bweights?\b[^.;]{0,60}\bsampling\b"
 )
 _ABSENT = re.compile(
-    r"(?i)^\W*(?:not applicable|inapplicable|iap|n\W?a\W?|refus\w*|don\W?t know|do not know|dk|unknown|not known|"
-    r"missing|not (?:stated|ascertained|available|answer(?:ed)?|relevant|reported|asked|in universe|"
-    r"determined|recorded|collected|done|sure)|"
+    r"(?i)^\W*(?:not applicable|inapplicable|iap|n\W?a\W?|refus\w*|(?:prefer|rather) not|don\W?t know|"
+    r"do not know|dk|unknown|not known|missing|"
+    r"not (?:stated|ascertained|available|answer(?:ed)?|relevant|reported|asked|in universe|determined|"
+    r"recorded|collected|done|sure)|"
     r"no (?:answer|response|data|information)|(?:legitimate|valid) skip|skip(?:ped)?|could not obtain|blank|"
     r"unspecified|(?:other|undetermined)\W*unknown)(?:\W.*)?$"
 )

@@ -61,6 +61,7 @@ from shoal.schema.name_words import (
     LENGTHS,
     MODIFIERS,
     NAME_PARTS,
+    NO_DATES,
     NOT_NUMBERED,
     NOT_PLACES,
     NUMBER,
@@ -87,6 +88,7 @@ _NUMBERED = "The name suggests a number of persons or records"
 _SAY_NOTHING = ABSENT_WORDS | {"yes", "no", "y", "n", "true", "false", "other", "normal", "control", "not sure"}
 _FEW_STATES = 10  # numbers, of which a country has more states
 _MANY_DAYS, _LAST_DAY = 100, 60_000  # different days of a column of dates; days from 1900 to 2064
+_LASTING = r"(?i)^\D{0,12}\d+(?:[.,]\d+)?[ _]?(?:h|hrs?|hours?|min|mins|minutes?|days?|weeks?|months?|times?|x)\b"
 _CLINICAL = 3  # columns whose names speak plainly of findings, from which on short names do too
 
 
@@ -253,10 +255,13 @@ def _by_topic(fact: Facts) -> Guess | None:
     unsure = _by_two_meanings(fact)
     if unsure is not None:
         return unsure
+    known = NO_DATES if _lasts(fact) else QUASI
     if _has_decimals(fact) and not fact.has(*COORDINATES):  # max_wall_area: a size, no place
         found = _first(fact, SENSITIVE, "sensitive") or _by_parts(fact)
-        return _first(fact, NOT_PLACES, "quasi") or _unless_quasi(fact, found)
-    return _first(fact, QUASI, "quasi") or _unless_quasi(fact, _first(fact, SENSITIVE, "sensitive") or _by_parts(fact))
+        return _first(fact, tuple(topic for topic in known if topic in NOT_PLACES), "quasi") or _unless_quasi(
+            fact, found
+        )
+    return _first(fact, known, "quasi") or _unless_quasi(fact, _first(fact, SENSITIVE, "sensitive") or _by_parts(fact))
 
 
 def _by_two_meanings(fact: Facts) -> Guess | None:
@@ -274,6 +279,11 @@ def _by_two_meanings(fact: Facts) -> Guess | None:
         reason = "The name speaks of a diagnosis, but its numbers could count days; so quasi, the cautious guess"
         return Guess(role="quasi", reason=reason, undecided=True, named=True)
     return None
+
+
+def _lasts(fact: Facts) -> bool:
+    """Whether under a name of a day or year stands how long or how often something is, with its unit (``2_hrs``)."""
+    return fact.text and bool(fact.values.str.contains(_LASTING).any())
 
 
 def _says_state(fact: Facts) -> bool:

@@ -5,12 +5,12 @@ Levels are given only if each is held by at least five people, or a codebook lis
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import polars as pl
 
 from shoal.schema import Kind, Level, Role
+from shoal.schema.band_words import in_order_of_bands
 from shoal.schema.described import in_order, is_code
 from shoal.schema.evidence import Facts
 from shoal.schema.name_words import COUNTS, FACILITIES, GROUPED, LENGTHS, MEASURES, UNORDERED
@@ -20,7 +20,9 @@ __all__ = ["FEWEST_PEOPLE", "MOST_LEVELS", "guess_kind", "guess_levels", "is_uno
 
 FEWEST_PEOPLE = 5
 MOST_LEVELS = 30
+_MOST_STEPS = 10  # of a scale
 _MOST_LISTED = 300  # levels that a codebook lists
+_YEARS = ("year", "years", "yr", "yrs")
 
 
 def guess_kind(fact: Facts, role: Role, coded: str = "") -> tuple[Kind, str]:
@@ -39,15 +41,21 @@ def guess_kind(fact: Facts, role: Role, coded: str = "") -> tuple[Kind, str]:
         return "nominal", "No cell is filled"
     if fact.text or not fact.cells.dtype.is_numeric():
         return "nominal", _values(fact, "Texts" if fact.text else "True or false")
-    if fact.n_distinct <= 2:
+    years = _counts_years(fact)
+    if fact.n_distinct <= 2 and not years:
         return "nominal", _values(fact, "Numbers")
     if fact.whole and is_unordered(fact):
         return "nominal", _values(fact, "Taken for codes without an order,")
     # Few different values among many people are classes; among few people they say nothing.
-    measured = role == "sensitive" or (fact.has(*MEASURES) and fact.n_known < 100)
-    if fact.whole and fact.n_distinct <= 10 and (fact.has(*GROUPED) or not measured):
+    measured = years or role == "sensitive" or (fact.has(*MEASURES) and fact.n_known < 100)
+    if fact.whole and fact.n_distinct <= _MOST_STEPS and (fact.has(*GROUPED) or not measured):
         return "ordinal", _values(fact, "Whole numbers")
     return "numeric", _values(fact, "Numbers")
+
+
+def _counts_years(fact: Facts) -> bool:
+    """Whether a name of years stands above numbers too large for steps of a scale: years, or how many there were."""
+    return fact.whole and fact.has(*_YEARS) and not fact.has(*GROUPED) and float(fact.cells.max()) > _MOST_STEPS  # type: ignore[arg-type]
 
 
 def is_unordered(fact: Facts) -> bool:
@@ -73,12 +81,14 @@ def guess_levels(fact: Facts, kind: Kind, unit: pl.Series | None) -> tuple[tuple
     if fact.n_distinct > MOST_LEVELS:
         return None, kind, f"Levels are left out: more than {MOST_LEVELS}"
     people = _people(fact.cells, unit)
-    rare = int((people["people"] < FEWEST_PEOPLE).sum())
+    rare, shown = int((people["people"] < FEWEST_PEOPLE).sum()), people["level"].to_list()
+    bands = in_order_of_bands(shown) if fact.text and not is_unordered(fact) else None
     if rare:
-        return None, kind, f"Levels are left out: fewer than {FEWEST_PEOPLE} people have {_of(rare, fact.n_distinct)}"
-    shown = people["level"].to_list()
-    if fact.text and not is_unordered(fact) and all(re.match(_RANGE, level) for level in shown):
-        return tuple(sorted(shown, key=_start)), "ordinal", "Its texts begin with numbers, so they have an order"
+        order = "; they are bands: say ordinal, and list them in their order" if bands is not None else ""
+        few = f"fewer than {FEWEST_PEOPLE} people have {_of(rare, fact.n_distinct)}"
+        return None, kind, f"Levels are left out: {few}{order}"
+    if bands is not None:
+        return bands, "ordinal", "Its texts are numbers or bands of numbers, so they have an order"
     return tuple(_plain(level) for level in shown), kind, ""
 
 
@@ -103,16 +113,6 @@ def _people(cells: pl.Series, unit: pl.Series | None) -> pl.DataFrame:
     level = cells.cast(pl.String) if cells.dtype in (pl.Categorical, pl.Enum) else cells
     rows = pl.DataFrame({"level": level, "unit": range(len(level)) if unit is None else unit}).drop_nulls("level")
     return rows.group_by("level").agg(people=pl.col("unit").n_unique()).sort("level")
-
-
-_RANGE = r"^(?:\[|\(|<=?|>=?|under |over |below |above |up to |less than )? ?\d+(?:\.\d+)?(?!\d*[A-Za-z])"
-
-
-def _start(level: str) -> tuple[float, int]:
-    number = re.search(r"\d+(?:\.\d+)?", level)
-    below = re.match(r"<|under|below|up to|less", level) is not None
-    above = re.match(r">|over|above", level) is not None
-    return float(number[0]) if number else 0.0, above - below
 
 
 def _values(fact: Facts, what: str) -> str:

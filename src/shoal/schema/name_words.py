@@ -32,6 +32,7 @@ __all__ = [
     "NAME_PARTS",
     "NOT_NUMBERED",
     "NOT_PLACES",
+    "NO_DATES",
     "NUMBER",
     "NUMBERED",
     "PEOPLE",
@@ -167,6 +168,7 @@ DIAGNOSIS = _set("diag dx diagnosis onset")
 """Words for what was found, and for the day on which it was."""
 COORDINATES = _set("latitude longitude lat lon long lng")
 NOT_PLACES = tuple(topic for topic in QUASI if topic.about != "a place")
+NO_DATES = tuple(topic for topic in QUASI if topic.about != "a date")
 SENSITIVE = (
     _topic(
         "costs, payments or amounts",
