@@ -46,7 +46,7 @@ from shoal.method import ReportText
 from shoal.params import ColumnNames, Help, Range, check
 from shoal.schema import Column, Schema
 from shoal.schema.evidence import words_in
-from shoal.schema.judgement.dates import year_of
+from shoal.schema.judgement.dates import read_dates, year_numbers
 from shoal.schema.judgement.finding import Finding, Scan
 from shoal.schema.judgement.identifiers import AGES, DATES, FREE_TEXT, GEOGRAPHIC, OTHER_CODES
 from shoal.schema.judgement.judge import (
@@ -191,7 +191,7 @@ class SafeHarbor(Coarsener):
         """What the columns hold, once nothing in them must be refused."""
         check(self)
         _check_zips(self.small_zips)
-        found = with_side_doors(scan_counted(counted, year=self.year), counted, rows)
+        found = with_side_doors(scan_counted(counted, year=self.year, pairs=rows.pairs), counted, rows)
         _refuse(type(self).__name__, _direct(found), _unclear(found, self._born(counted, found)))
         return found
 
@@ -214,18 +214,25 @@ class SafeHarbor(Coarsener):
             return []
         dated = {finding.column for finding in found.of(DATES)}
         years = {
-            name: cells.with_columns(year_of(cells["value"]).alias("value")).drop_nulls("value")
+            name: cells.with_columns(self._year_of(cells["value"].alias(name), cells).alias("value")).drop_nulls(
+                "value"
+            )
             for name, cells in counted.items()
             if name in dated or speaks_of_birth(name)
         }
         return [finding for name, cells in years.items() for finding in born_long_ago(name, cells)]
+
+    def _year_of(self, column: pl.Series, counted: pl.DataFrame) -> pl.Series:
+        """The year of each cell of a column of dates or of years; missing where it isn't told."""
+        read = read_dates(column.name, counted.drop_nulls("value"), year=self.year)
+        return year_numbers(column) if read is None else read.year_of(column)
 
     def _column(self, column: pl.Series, found: Scan, counted: pl.DataFrame) -> pl.Series | None:
         """What is written instead of a column, if anything."""
         name = column.name
         titles = {finding.identifier for finding in found.findings if finding.column == name}
         if DATES in titles or (AGES in titles and not speaks_of_age(name)):
-            return self._years(column)
+            return self._years(column, counted)
         if AGES in titles:
             return _pooled(column)
         zips = zip_codes(name, counted.drop_nulls("value"))
@@ -233,8 +240,11 @@ class SafeHarbor(Coarsener):
             return three_digits(column, {*SMALL_ZIPS, *self.small_zips}, whole=zips.whole)
         return _blank(column) if GEOGRAPHIC in titles else None
 
-    def _years(self, column: pl.Series) -> pl.Series:
-        years = year_of(column)
+    def _years(self, column: pl.Series, counted: pl.DataFrame) -> pl.Series:
+        """The years of dates; nothing where no year is told."""
+        years = self._year_of(column, counted)
+        if years.null_count() == len(years):
+            return _blank(column)
         if self.year is not None:
             years = years.clip(lower_bound=self.year - OLDEST - 1)
         return years.alias(column.name)

@@ -24,8 +24,10 @@ import polars as pl
 
 from shoal.compliance.side_doors import rows_of, with_side_doors
 from shoal.frame import enter, series
+from shoal.schema.judgement.date_parts import Pairs, parts_of_dates
 from shoal.schema.judgement.finding import Finding, Scan
-from shoal.schema.judgement.judge import counted_cells
+from shoal.schema.judgement.identifiers import DATES
+from shoal.schema.judgement.judge import counted_cells, part_of_date
 from shoal.schema.judgement.judgement import judge
 
 __all__ = ["Finding", "Scan", "scan", "scan_counted"]
@@ -64,14 +66,24 @@ def scan(
     frame = enter(table)
     names = list(frame.columns if columns is None else columns)
     counted = {name: counted_cells(series(frame, name), sample) for name in names}
-    found = replace(scan_counted(counted, year=year), n_rows=len(frame), n_looked_at=sample)
+    rows = rows_of(frame)
+    found = scan_counted(counted, year=year, pairs=None if sample is not None else rows.pairs)
+    found = replace(found, n_rows=len(frame), n_looked_at=sample)
     if sample is not None or not found.findings:
         return found
-    return with_side_doors(found, counted, rows_of(frame))
+    return with_side_doors(found, counted, rows)
 
 
-def scan_counted(counted: Mapping[str, pl.DataFrame], *, year: int | None = None) -> Scan:
-    """The same of columns of which the different values (``value``) with their rows (``count``) are known."""
+def scan_counted(counted: Mapping[str, pl.DataFrame], *, year: int | None = None, pairs: Pairs | None = None) -> Scan:
+    """The same of columns of which the different values (``value``) with their rows (``count``) are known.
+
+    With `pairs`, which counts the combinations of two columns, days and months in columns of their own are found
+    whatever these are called.
+    """
     found = [one for name, distinct in counted.items() for one in judge(name, distinct, year=year).findings]
+    dated = {finding.column for finding in found if finding.identifier == DATES and finding.judged}
+    parts = {name: sure for name, sure in parts_of_dates(counted, pairs).items() if name not in dated}
+    found = [finding for finding in found if finding.identifier != DATES or finding.column not in parts]
+    found += [part_of_date(name, counted[name], judged=sure) for name, sure in parts.items()]
     n_rows = max((int(distinct["count"].sum()) for distinct in counted.values()), default=0)
     return Scan(findings=tuple(found), n_rows=n_rows, n_columns=len(counted))

@@ -18,6 +18,7 @@ from math import log
 import polars as pl
 
 from shoal.frame import Frame, series
+from shoal.schema.judgement.date_parts import Pairs
 from shoal.schema.judgement.dates import are_years
 from shoal.schema.judgement.finding import Finding, Scan
 from shoal.schema.judgement.identifiers import AGES, DATES, GEOGRAPHIC
@@ -32,11 +33,15 @@ _LOOKED_FOR = (GEOGRAPHIC, DATES, AGES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """What must be known of the rows: how many they are, of how many people, and how many pairs two columns have."""
+    """What must be known of the rows: how many they are, of how many people, and which pairs two columns have.
+
+    `pairs` gives the different pairs of two columns, with their rows in a third.
+    """
 
     n: int
     n_people: int
     n_pairs: Callable[[str, str], int]
+    pairs: Pairs
 
 
 def rows_of(frame: Frame, unit: str | None = None) -> Rows:
@@ -44,8 +49,13 @@ def rows_of(frame: Frame, unit: str | None = None) -> Rows:
     return Rows(
         n=len(frame),
         n_people=len(frame) if unit is None else series(frame, unit).n_unique(),
-        n_pairs=lambda one, other: pl.DataFrame([series(frame, one), series(frame, other)]).n_unique(),
+        n_pairs=lambda one, other: _beside(frame, one, other).n_unique(),
+        pairs=lambda one, other: _beside(frame, one, other).group_by(one, other).len(),
     )
+
+
+def _beside(frame: Frame, one: str, other: str) -> pl.DataFrame:
+    return pl.DataFrame([series(frame, one), series(frame, other)])
 
 
 def with_side_doors(found: Scan, counted: Mapping[str, pl.DataFrame], rows: Rows) -> Scan:

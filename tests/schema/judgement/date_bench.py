@@ -259,5 +259,3 @@ def _plain(text: str) -> str:
 
 def _th(day: int) -> str:
     return {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}.get(day, "th")
-
-

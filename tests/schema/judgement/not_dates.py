@@ -1,7 +1,7 @@
 """Tables of packages in which nearly nothing is a date, labelled by reading their documentation.
 
-Each table stands with the columns that are dates, or parts of one (a month, a quarter), set apart by blanks. Years, ages
-and times since something (days of survival, weeks in a study) are none.
+Each table stands with the columns that are dates, or parts of one (a month, a quarter), set apart by blanks. Years,
+ages and times since something (days of survival, weeks in a study) are none.
 """
 
 from __future__ import annotations

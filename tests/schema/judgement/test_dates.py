@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.compliance.scan import scan
-from shoal.schema.judgement.dates import are_years, packed_form, packed_hits, year_of
+from shoal.schema.judgement.dates import are_years, read_dates
 from shoal.schema.judgement.identifiers import AGES
+from shoal.schema.judgement.judge import counted_cells
 
 DAYS = st.dates(datetime.date(1900, 1, 1), datetime.date(2090, 12, 31))
 WRITE = {"YYYYMMDD": "%Y%m%d", "YYYYMM": "%Y%m", "MMDDYYYY": "%m%d%Y"}
@@ -20,9 +21,11 @@ WRITE = {"YYYYMMDD": "%Y%m%d", "YYYYMM": "%Y%m", "MMDDYYYY": "%m%d%Y"}
 def test_every_date_of_the_calendar_is_one(form, days):
     texts = pl.Series("x", [day.strftime(WRITE[form]) for day in days])
     for column in (texts, texts.cast(pl.Int64), texts.cast(pl.Int64).cast(pl.Float64)):
-        assert packed_hits(column).all()
-        if packed_form(column) == form:  # 11111911 reads in several orders
-            assert year_of(column).to_list() == [day.year for day in days]
+        read = read_dates("x", counted_cells(column))
+        assert read is not None
+        assert read.fits.all()
+        if read.form == form:  # 11111911 reads in several orders
+            assert read.year_of(column).to_list() == [day.year for day in days]
 
 
 @pytest.mark.parametrize(
@@ -38,8 +41,7 @@ def test_every_date_of_the_calendar_is_one(form, days):
     ],
 )
 def test_other_numbers_are_none(values):
-    assert packed_form(pl.Series("x", values)) is None
-    assert not packed_hits(pl.Series("x", values)).any()
+    assert read_dates("x", counted_cells(pl.Series("x", values))) is None
 
 
 @pytest.mark.parametrize(

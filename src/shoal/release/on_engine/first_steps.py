@@ -84,6 +84,7 @@ def _rows(engine: Engine, now: RewrittenRelation, counted: Mapping[str, pl.DataF
         n=n,
         n_people=n if unit is None else engine.distinct(relation, [unit])[unit],
         n_pairs=lambda one, other: engine.known(engine.count(relation, [one, other]), [])[ROWS],
+        pairs=lambda one, other: engine.collect(engine.count(relation, [one, other])).select(one, other, ROWS),
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from shoal.schema.judgement.dates import WRITTEN
+from shoal.schema.judgement.dates import speak_of_dates
 from shoal.schema.judgement.us_places import STATES
 from shoal.schema.name_words import EVENT, NUMBER, PERSON, PERSON_NUMBERS, PLACE_OR_THING
 
@@ -139,13 +139,7 @@ IDENTIFIERS: tuple[Identifier, ...] = (
         form=rf"^(?:\d{{5}}-\d{{4}}|.+ (?:County|Parish|Borough|Township)|.+, ?(?:{'|'.join(STATES)})(?: \d{{5}})?)$",
         least_share=0.2,
     ),
-    _one(
-        *("C", DATES, "dob dod birthday birthdate date month day weekday quarter qtr yyyymm yyyymmdd"),
-        "dateof",
-        form=WRITTEN["whole"],
-        inside=WRITTEN["inside"],
-        least_share=0.01,
-    ),
+    _one("C", DATES),
     _one(
         *("R", OTHER_CODES, "uuid guid pid hid duid rowid recordid caseid username userid login"),
         form=r"^[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}$",
@@ -180,6 +174,8 @@ def named(words: tuple[str, ...]) -> Identifier | None:
     everything = (*joined, *words)
     for identifier in IDENTIFIERS:
         if identifier.in_name(everything) or (identifier.title == NAMES and _ends_in_name(words)):
+            return identifier
+        if identifier.title == DATES and speak_of_dates(words):
             return identifier
     return _person_number(words)
 

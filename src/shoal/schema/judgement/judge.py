@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from shoal.schema.evidence import words_in
-from shoal.schema.judgement.dates import are_years, packed_hits, years_among
+from shoal.schema.judgement.dates import DateReading, are_years, read_dates, year_numbers, years_among
 from shoal.schema.judgement.finding import Finding
 from shoal.schema.judgement.identifiers import (
     AGES,
@@ -44,6 +44,7 @@ __all__ = [
     "findings_in",
     "is_free_text",
     "lower_ends",
+    "part_of_date",
     "shows_years",
     "speaks_of_age",
     "speaks_of_birth",
@@ -87,10 +88,7 @@ def shows_years(name: str, distinct: pl.DataFrame) -> bool:
 def _first_years(distinct: pl.DataFrame) -> pl.DataFrame:
     """The years, or the first year of each interval or set of them; other numbers and texts are left out."""
     found = distinct.filter(years_among(distinct["value"]))
-    if found["value"].dtype.is_numeric():
-        return found
-    found = found.with_columns(lower_ends(found["value"]).alias("value"))
-    return found.filter(found["value"].is_null() | years_among(found["value"]))
+    return found.with_columns(year_numbers(found["value"]).alias("value"))
 
 
 def _this_year() -> int:
@@ -128,11 +126,18 @@ def _found_in(column: str, distinct: pl.DataFrame, year: int | None) -> list[Fin
     by_name = named(words_in(column))
     n = int(distinct["count"].sum())
     counts = {i.title: (i, c) for i in IDENTIFIERS if (c := _matching(i, distinct)) > i.least_share * n}
+    dates = read_dates(column, distinct, year=year)
     if NAMES in counts and not _mostly_different(distinct):  # "United States" has the form of a name, too
         del counts[NAMES]
     found = [_finding(column, i, c, n, by_name) for i, c in counts.values()]
-    if by_name is not None and by_name.title not in counts and (c := _by_name_alone(by_name, column, distinct)):
-        judged = _is_clear(by_name, distinct)
+    if dates is not None and (dates.sure or by_name is None or by_name.title == DATES):
+        found.append(_dated(column, dates, distinct["count"], by_name))
+    if (
+        by_name is not None
+        and by_name.title not in {one.identifier for one in found}
+        and (c := _by_name_alone(by_name, column, distinct))
+    ):
+        judged = _is_clear(by_name, column, distinct)
         found.insert(0, _finding(column, by_name, c, n, by_name, by_values=False, judged=judged))
     if is_free_text(distinct):
         found.append(_plain(column, "", FREE_TEXT, n, n))
@@ -153,11 +158,8 @@ def counted_cells(column: pl.Series, sample: int | None = None) -> pl.DataFrame:
 def _matching(identifier: Identifier, distinct: pl.DataFrame) -> int:
     """How many cells have the form of an identifier."""
     values = distinct["value"]
-    if values.dtype.is_temporal() and values.dtype not in (pl.Time, pl.Duration):
-        return int(distinct["count"].sum()) if identifier.title == DATES else 0
-    packed = _packed_dates(distinct) if identifier.title == DATES else 0
-    if packed or values.dtype != pl.String or not identifier.form:
-        return packed
+    if values.dtype != pl.String or not identifier.form:
+        return 0
     hit = values.str.contains(identifier.form)
     if identifier.title.startswith("vehicle"):
         hit &= values.str.contains(r"\d.*\d") & values.str.contains("[A-Z]")
@@ -166,9 +168,17 @@ def _matching(identifier: Identifier, distinct: pl.DataFrame) -> int:
     return int(distinct["count"].filter(hit).sum())
 
 
-def _packed_dates(distinct: pl.DataFrame) -> int:
-    """Whole numbers such as 20240131 or 202401, whatever the column is called."""
-    return int(distinct["count"].filter(packed_hits(distinct["value"])).sum())
+def _dated(column: str, dates: DateReading, count: pl.Series, by_name: Identifier | None) -> Finding:
+    """The finding of a column of dates; what only a person can judge where it isn't sure, or the year isn't."""
+    [identifier] = [one for one in IDENTIFIERS if one.title == DATES]
+    n_matching, judged = int(count.filter(dates.fits).sum()), dates.sure and dates.years != "unclear"
+    return _finding(column, identifier, n_matching, int(count.sum()), by_name, judged=judged)
+
+
+def part_of_date(column: str, distinct: pl.DataFrame, *, judged: bool) -> Finding:
+    """Return the finding of a column that holds days or months of dates, beside another that holds the rest."""
+    n = int(distinct["count"].sum())
+    return replace(_plain(column, "C", DATES, n, n, by_name=judged), by_values=not judged, judged=judged)
 
 
 def _mostly_different(distinct: pl.DataFrame) -> bool:
@@ -188,16 +198,23 @@ def _by_name_alone(identifier: Identifier, column: str, distinct: pl.DataFrame) 
     return 0 if identifier.title == OTHER_CODES and values.dtype.is_float() else n
 
 
-def _is_clear(by_name: Identifier, distinct: pl.DataFrame) -> bool:
+def _is_clear(by_name: Identifier, column: str, distinct: pl.DataFrame) -> bool:
     """Whether what a name alone says can be trusted; not of places among answers, nor of numbers that count days."""
     if by_name.title == GEOGRAPHIC:
         return answers_share(distinct) < _MOSTLY
-    return by_name.title != DATES or _are_parts_of_dates(distinct["value"])
+    return by_name.title != DATES or _are_parts_of_dates(column, distinct["value"])
 
 
-def _are_parts_of_dates(values: pl.Series) -> bool:
-    """Whether these can be days or months; other numbers under such a name may count days from anywhere."""
-    return not values.dtype.is_numeric() or bool(values.is_between(0, 31).all())
+def _are_parts_of_dates(column: str, values: pl.Series) -> bool:
+    """Whether these can be days, months or quarters; other numbers under such a name may count days from anywhere."""
+    if not values.dtype.is_numeric():
+        return True
+    words, highest = words_in(column), 31
+    if any(word.endswith("month") for word in words):
+        highest = 12
+    elif "quarter" in words or "qtr" in words:
+        highest = 4
+    return bool(values.is_between(0 if "weekday" in words else 1, highest).all())
 
 
 def _finding(
