@@ -19,10 +19,10 @@ from shoal.method import methods
 
 PEOPLE = pl.DataFrame(
     {
-        "age": [20 + 2 * i for i in range(24)],
-        "sex": ["f", "m"] * 12,
-        "town": ["Alba", "Boro", None, "Cove"] * 6,
-        "ill": ["no", "no", "yes"] * 8,
+        "age": [20 + i for i in range(48)],
+        "sex": ["f", "m"] * 24,
+        "town": ["Alba", "Boro", None, "Cove"] * 12,
+        "ill": ["no", "no", "yes"] * 16,
     }
 )
 SCHEMA = shoal.Schema.of(quasi=["age", "sex", "town"], sensitive=["ill"])

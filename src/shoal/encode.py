@@ -23,6 +23,7 @@ summed in sorted order, so a permutation of the rows changes no bit of them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -32,7 +33,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
-from shoal.conform import Prepared, levels_like
+from shoal.conform import Prepared, kind_of, levels_like
 from shoal.domain import Axis
 from shoal.domain.absence import numbers
 from shoal.domain.declared import learn_levels
@@ -41,7 +42,7 @@ from shoal.frame import Frame, adopt, enter, series, with_columns
 from shoal.schema import Column, Kind
 from shoal.value import codes_of
 
-__all__ = ["Coding", "Encoder", "absences", "coding_of_counts", "palette", "step_of", "with_atoms"]
+__all__ = ["Coding", "Encoder", "absences", "coding_of_counts", "palette", "readable", "step_of", "with_atoms"]
 
 _WIDEST_MATRIX = 2**31  # bytes
 
@@ -123,6 +124,19 @@ class Coding:
             stands = np.isnan(values) if np.isnan(number) else values == number
             codes[stands] = np.nan if self.atoms is None else self.atoms[place]
         return codes
+
+    def numbers_and_levels(self, column: pl.Series) -> tuple[FloatArray | None, IntArray | None]:
+        """Return what has an order as numbers, NaN where there is none, and what has none as levels, absences too."""
+        values = self.axis.numbers(column)
+        if self.kind == "nominal":
+            return None, values.astype(np.int64)
+        if self.kind == "ordinal":
+            beyond = values >= self.axis.n_known
+            return np.where(beyond, np.nan, values), (beyond.astype(np.int64) if beyond.any() else None)
+        levels = np.where(np.isnan(values), len(self.absent) + 1, 0)
+        for place, number in enumerate(self.absent):
+            levels[values == number] = place + 1
+        return np.where(levels > 0, np.nan, values), (levels if levels.any() else None)
 
     def is_absent(self, codes: FloatArray) -> BoolArray:
         """Which codes are those of a reason."""
@@ -254,6 +268,21 @@ class Encoder:
                 got=f"{widest.width} levels",
                 hint="Coarsen it first, declare it ordinal, or give it the role other.",
             )
+
+
+def readable(prepared: Prepared, names: Iterable[str]) -> dict[str, Coding]:
+    """Return the coding of each of these columns that can be read, whatever its role."""
+    found = {}
+    for name in names:
+        column = prepared.schema[name]
+        with suppress(ColumnError):  # of mixed types: nobody reads it
+            if column.role in ("quasi", "sensitive", "weight"):
+                found[name] = Encoder.of(prepared, [name]).codings[0]
+            else:
+                content = series(prepared.frame, name)
+                kind = column.kind or kind_of(content, column)
+                found[name] = _learn(content, Column(name=name, role="sensitive", kind=kind))
+    return found
 
 
 def _shared(prepared: Prepared) -> dict[str, Coding]:

@@ -123,6 +123,8 @@ class Method(Estimator, ABC):
     maps_distances: ClassVar[bool] = False
     """Whether it compares people by mapped distances of their columns (`shoal.distance.space`)."""
     """Whether it writes wider values, so that equal rows form classes and a column may be left as it is."""
+    needs_all_columns: ClassVar[bool] = False
+    """Whether it looks at all columns that leave, not at the quasi-identifiers alone."""
     rank: ClassVar[int] = 100
     """Its place among the methods of its family: the usual choice first."""
     trials: ClassVar[tuple[Mapping[str, Any], ...]] = ()

@@ -31,7 +31,7 @@ from shoal.distance.radius import Radius, radii_of, read_radius
 from shoal.distance.space import Spaces
 from shoal.encode import Encoder
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
-from shoal.group.grouper import Grouper, Grouping, canonical_order
+from shoal.group.grouper import NO_HANDING, Grouper, Grouping, Handing, canonical_order
 from shoal.group.points import Points
 from shoal.method import ReportText
 from shoal.params import Help, Range, check
@@ -137,7 +137,7 @@ class Ball(Grouper):
         ball._check_size(len(scene.positions))
         return ball.suggested(scene, share)
 
-    def group(self, prepared: Prepared, seed: int) -> Grouping:
+    def group(self, prepared: Prepared, seed: int, handing: Handing = NO_HANDING) -> Grouping:
         """Group a prepared table."""
         check(self)
         scene = Scene.of(prepared, seed)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,12 +24,14 @@ from shoal.errors import GuaranteeError, SchemaError
 from shoal.group.points import Points
 from shoal.method import Method
 from shoal.params import check, to_dict
-from shoal.rng import fresh_seed, stream
+from shoal.rng import branch_key, fresh_seed, stream
 from shoal.schema import Schema
 
 __all__ = [
+    "NO_HANDING",
     "Grouper",
     "Grouping",
+    "Handing",
     "canonical_order",
     "quasi_points",
     "require_sizes",
@@ -51,6 +53,29 @@ class Grouping:
         return int(self.labels.max(initial=-1)) + 1
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handing:
+    """What a grouper may need to know of the run beside the table.
+
+    Parameters
+    ----------
+    key
+        The secret key, for groups that nobody may be able to repeat; empty: a fresh one.
+    blocks
+        The columns that will change hands together, where a mask hands columns round; empty: each by itself.
+    """
+
+    key: str = field(default="", repr=False)
+    blocks: tuple[tuple[str, ...], ...] = ()
+
+    def of_part(self, number: int) -> Handing:
+        """Return what the grouper of one part of the table is told."""
+        return replace(self, key=branch_key(self.key, "part", number) if self.key else "")
+
+
+NO_HANDING = Handing()
+
+
 class Grouper(Method):
     """Gives every record a group of at least `k` persons."""
 
@@ -61,6 +86,11 @@ class Grouper(Method):
     """The parameter that sets `k`."""
     leaves_small: ClassVar[bool] = False
     """Whether it may leave groups of fewer than `k` persons, for a mask to push back into larger ones."""
+
+    @property
+    def fixed(self) -> tuple[str, ...]:
+        """The columns that groups don't cross: all of a group have the same values of them."""
+        return ()
 
     @property
     def leaves_out(self) -> bool:
@@ -97,7 +127,7 @@ class Grouper(Method):
         labels[prepared.rows] = self.group(prepared, fresh_seed() if seed is None else seed).labels
         return labels
 
-    def group(self, prepared: Prepared, seed: int) -> Grouping:
+    def group(self, prepared: Prepared, seed: int, handing: Handing = NO_HANDING) -> Grouping:
         """Group a prepared table."""
         check(self)
         units = prepared.units()

@@ -31,7 +31,7 @@ from shoal.conform import Prepared
 from shoal.equivalence import Codes, combine, persons, ranks
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
 from shoal.frame import series
-from shoal.group.grouper import Grouper, Grouping, canonical_order, quasi_points
+from shoal.group.grouper import NO_HANDING, Grouper, Grouping, Handing, canonical_order, quasi_points
 from shoal.group.mixed import OfAnother, merge
 from shoal.group.points import Points
 from shoal.method import ReportText
@@ -89,14 +89,14 @@ class Households(OfAnother):
     keep: Annotated[Literal["whole", "apart"], Help("groups of whole households, or of persons apart")] = "whole"
     order: Annotated[str | None, Help("column that gives members their places in the household")] = None
 
-    def group(self, prepared: Prepared, seed: int) -> Grouping:
+    def group(self, prepared: Prepared, seed: int, handing: Handing = NO_HANDING) -> Grouping:
         """Group a prepared table."""
         check(self)
         home = homes(prepared)
         if home.n < self.k:
             rule = f"needs at least k = {self.k} households"
             raise GuaranteeError("Households", rule, got=f"{home.n}", hint="Lower k or add records.")
-        return self._apart(prepared, home, seed) if self.keep == "apart" else self._whole(prepared, home, seed)
+        return self._apart(prepared, home, seed, handing) if self.keep == "apart" else self._whole(prepared, home, seed)
 
     def claims(self, prepared: Prepared, labels: IntArray) -> tuple[Claim, ...]:
         """How many households each group holds, counted; nothing where the schema names no household."""
@@ -107,8 +107,8 @@ class Households(OfAnother):
             raise GuaranteeError("Households", f"every group must hold persons of {self.k} households", got=str(found))
         return (_claim(self.k),)
 
-    def _apart(self, prepared: Prepared, home: Codes, seed: int) -> Grouping:
-        first = self.other.group(prepared, seed)
+    def _apart(self, prepared: Prepared, home: Codes, seed: int, handing: Handing) -> Grouping:
+        first = self.other.group(prepared, seed, handing)
 
         def enough(labels: IntArray, n: int) -> BoolArray:
             found: BoolArray = n_households(labels, home.values) >= self.k

@@ -17,7 +17,7 @@ from shoal.arrays import FloatArray, IntArray, numbered
 from shoal.conform import Prepared
 from shoal.encode import Encoder
 from shoal.errors import ColumnError, GuaranteeError, InputError, SchemaError
-from shoal.group.grouper import Grouper, Grouping, canonical_order, require_sizes, unit_points
+from shoal.group.grouper import NO_HANDING, Grouper, Grouping, Handing, canonical_order, require_sizes, unit_points
 from shoal.group.points import Points
 from shoal.group.whole_classes import WholeClasses
 from shoal.params import check
@@ -107,7 +107,7 @@ class Mix(NamedTuple):
 class ClassGrouper(Grouper):
     """A grouper that looks at the classes of the records as well as at their distances."""
 
-    def group(self, prepared: Prepared, seed: int) -> Grouping:
+    def group(self, prepared: Prepared, seed: int, handing: Handing = NO_HANDING) -> Grouping:
         """Group a prepared table."""
         check(self)
         units = prepared.units()

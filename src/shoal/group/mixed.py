@@ -27,7 +27,7 @@ from shoal.condition import Conditions
 from shoal.condition.conditions import Sensitive
 from shoal.conform import Prepared
 from shoal.errors import GuaranteeError, ParameterError
-from shoal.group.grouper import Grouper, Grouping, quasi_points, require_sizes
+from shoal.group.grouper import NO_HANDING, Grouper, Grouping, Handing, quasi_points, require_sizes
 from shoal.group.points import Points
 from shoal.method import ReportText, find
 from shoal.params import Help, Range, build, check
@@ -132,11 +132,11 @@ class Mixed(OfAnother):
         """Whether failing groups are rejected."""
         return self.failing == "reject"
 
-    def group(self, prepared: Prepared, seed: int) -> Grouping:
+    def group(self, prepared: Prepared, seed: int, handing: Handing = NO_HANDING) -> Grouping:
         """Group a prepared table."""
         check(self)
         other = self.other
-        first = other.group(prepared, seed)
+        first = other.group(prepared, seed, handing)
         if self.diversity is None and self.closeness is None and not other.leaves_small:
             return first
         conditions = Conditions.of(prepared, k=other.k, diversity=self.diversity, closeness=self.closeness)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from shoal.mask.flatten import Flatten
     from shoal.mask.mask import BlindMask, ValueSets, draw_chain, pair_up
     from shoal.mask.micro_perturb import MicroPerturb
+    from shoal.mask.permute import ColumnMask, Permute
     from shoal.mask.pram import Pram
     from shoal.mask.push_back import PushBack
     from shoal.mask.rank_swap import RankSwap
@@ -27,10 +28,12 @@ __all__ = [
     "BlindMask",
     "CellDither",
     "Centroid",
+    "ColumnMask",
     "Flatten",
     "GaussianDither",
     "Masking",
     "MicroPerturb",
+    "Permute",
     "Pram",
     "PushBack",
     "RankSwap",

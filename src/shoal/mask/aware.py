@@ -62,6 +62,8 @@ class Masking:
         Columns of levels that are written as their codes say, whether or not anybody has the level.
     responses, response_codes
         The sensitive columns that masks are asked to write, and what they hold so far. Blind masks never see them.
+    sources
+        Of each column that was handed round by itself, the record whose cell each record has now.
     """
 
     prepared: Prepared
@@ -73,6 +75,12 @@ class Masking:
     literal: frozenset[str] = frozenset()
     responses: Encoder = field(default_factory=lambda: Encoder(codings=()))
     response_codes: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    sources: Mapping[str, IntArray] = field(default_factory=dict)
+
+    @property
+    def coded(self) -> tuple[str, ...]:
+        """The columns that are held as codes."""
+        return (*self.encoder.names, *self.responses.names)
 
     @property
     def sizes(self) -> IntArray:

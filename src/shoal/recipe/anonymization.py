@@ -25,12 +25,13 @@ from shoal.conform import Prepared, as_written, prepare, typed_by_input
 from shoal.encode import Encoder
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.fact import Fact
-from shoal.frame import Frame, pick
-from shoal.group import Grouper, Grouping
-from shoal.mask import AwareMask
+from shoal.frame import Frame, pick, with_columns
+from shoal.group import Grouper, Grouping, Handing
+from shoal.mask import AwareMask, ColumnMask
+from shoal.mask.permute import Blocks
 from shoal.method import Method
 from shoal.recipe.chain import Chained, Coder, Mask, run_chain
-from shoal.recipe.derived import again, without_derived
+from shoal.recipe.derived import again, derived_columns, without_derived
 from shoal.recipe.recipe import Made, ReadMethod, Recipe, Run, checked_methods, method_words
 from shoal.recipe.rules import blocks_of, breaking, check_rules, group_within, part_of, rule_caveats
 from shoal.recipe.spell import argument, preset_options
@@ -65,7 +66,22 @@ class Anonymization(Recipe):
         masks = tuple(mask) if isinstance(mask, Sequence) else (mask,)
         (grouper,) = checked_methods("anonymize", "group must be a grouper", [group], "group")
         rule = "mask must be a mask or a list of masks"
-        return cls(group=grouper, masks=checked_methods("anonymize", rule, masks, "mask"))
+        made = cls(group=grouper, masks=checked_methods("anonymize", rule, masks, "mask"))
+        made._check_order()
+        return made
+
+    def _check_order(self) -> None:
+        """Refuse what would put columns together that were handed round, or show the cells of who is left out."""
+        if any(isinstance(mask, ColumnMask) for mask in self.masks[:-1]):
+            hint = "A mask after it would start from rows that are nobody's."
+            raise ParameterError("anonymize", "permute must be the last mask of a chain", hint=hint, parameter="mask")
+        if self.leaves_out and getattr(self.masks[-1], "neighbours", False):
+            raise ParameterError(
+                "anonymize",
+                "permute lets numbers change places before groups are rejected, whose people would leave a number",
+                hint="Set neighbours=false, or merge groups that fail (failing=merge).",
+                parameter="mask",
+            )
 
     @classmethod
     def read(cls, words: Mapping[str, Any], method: ReadMethod) -> Anonymization:
@@ -160,7 +176,26 @@ class Anonymization(Recipe):
         return True
 
     def rewrites(self, schema: Schema) -> tuple[str, ...]:
-        """The sensitive columns that masks are asked to write."""
+        """The columns besides the quasi-identifiers that masks write: sensitive ones, or all that leave."""
+        handed = {name for block in self.handed(schema) for name in block}
+        named = handed | set(self._coded(schema))
+        return tuple(c.name for c in schema.released.columns if c.name in named and c.name not in schema.quasi)
+
+    def handed(self, schema: Schema) -> Blocks:
+        """The blocks of columns that are handed round, each by itself; none where rows are masked.
+
+        A column that follows from others is none of them: it is computed again.
+        """
+        mask = self.masks[-1]
+        if not isinstance(mask, ColumnMask):
+            return ()
+        names = [column.name for column in schema.released.columns]
+        blocks = mask.blocks_of(schema, names)
+        derived = {c.name for c in derived_columns(schema, [name for block in blocks for name in block])}
+        return mask.blocks_of(schema, [name for name in names if name not in derived]) if derived else blocks
+
+    def _coded(self, schema: Schema) -> tuple[str, ...]:
+        """The sensitive columns that masks write as codes."""
         named = {name for mask in self.masks if isinstance(mask, AwareMask) for name in mask.rewrites(schema)}
         return tuple(name for name in schema.sensitive if name in named)
 
@@ -174,15 +209,15 @@ class Anonymization(Recipe):
         run.progress("checking the table")
         prepared = canonical(prepare(table, schema))
         check_rules(prepared)
-        seen = without_derived(prepared)
-        masked = self._obedient(seen, run)
+        written = self.rewrites(prepared.schema)
+        masked = self._obedient(self._stepped(without_derived(prepared, written), run), run)
         grouping, chained = masked.grouping, masked.chained
         stays = np.flatnonzero(grouping.labels >= 0)
         order = run.order(len(stays))
         labels = np.full(prepared.n_original, -1, dtype=np.int64)
         labels[prepared.rows[stays]] = chained.labels
         kept_rows = prepared if len(stays) == prepared.n else part_of(prepared, stays)
-        frame, gone, said = again(kept_rows, masked.released(order))
+        frame, gone, said = again(kept_rows, masked.released(order), written)
         kept = prepared.schema.with_columns(replace(column, role="other") for column in gone)
         return Made(
             frame=retyped(frame, typed_by_input(table, prepared.schema)),
@@ -190,13 +225,29 @@ class Anonymization(Recipe):
             labels=labels,
             source_rows=kept_rows.rows[order],
             facts=(*prepared.facts, *_grouping_fact(grouping.notes), *said),
-            caveats=(*chained.caveats, *rule_caveats(prepared.schema, blind=self.is_blind)),
+            caveats=(*chained.caveats, *self._rule_caveats(prepared.schema)),
             claims=(*chained.claims, *self.group.claims(masked.shown, chained.labels)),
             steps=chained.steps,
         )
 
+    def _rule_caveats(self, schema: Schema) -> tuple[str, ...]:
+        """What rules cost; nothing where the columns of a rule are handed round together."""
+        return () if self.is_apart(schema) else rule_caveats(schema, blind=self.is_blind)
+
+    def _stepped(self, prepared: Prepared, run: Run) -> Prepared:
+        """The table that is grouped: where a mask hands columns round, with numbers at neighbours in rank."""
+        mask = self.masks[-1]
+        if not isinstance(mask, ColumnMask):
+            return prepared
+        return mask.step(prepared, self.handed(prepared.schema), self.k, run.key, self.group.fixed)
+
     def _obedient(self, prepared: Prepared, run: Run) -> _Masked:
-        """Group and mask so that the schema's rules hold (`shoal.recipe.rules`)."""
+        """Group and mask so that the schema's rules hold (`shoal.recipe.rules`).
+
+        Columns of a rule that are handed round together keep it, whoever gets them.
+        """
+        if self.is_apart(prepared.schema):
+            return self._masked(prepared, np.zeros(prepared.n, dtype=np.int64), run)
         for fine in (False, True):
             masked = self._masked(prepared, blocks_of(prepared, fine=fine), run)
             broken = masked.breaking()
@@ -217,26 +268,38 @@ class Anonymization(Recipe):
         found = self._grouped(run.widened(prepared), blocks, run)
         run.progress("masking")
         shown, stays = _staying(prepared, found), found.labels >= 0
-        coder = Coder.of(shown, self.rewrites(shown.schema))
+        coder = Coder.of(shown, self._coded(shown.schema))
         grouping = replace(found, labels=numbered(found.labels[stays])[1])
         if blocks.any():
             chained = self._masked_by_block(shown, coder, grouping, blocks[stays], run)
         else:
-            chained = run_chain(self.group, self.masks, shown, coder, grouping, seed=run.seed, key=run.key)
+            handed = self.handed(shown.schema)
+            chained = run_chain(
+                self.group, self.masks, shown, coder, grouping, seed=run.seed, key=run.key, handed=handed
+            )
         return _Masked(grouping=found, shown=shown, coder=coder, chained=chained)
 
     def _grouped(self, prepared: Prepared, blocks: IntArray, run: Run) -> Grouping:
         """Settled groups as they are, the others by the grouper, among themselves."""
+        handing = Handing(key=run.key, blocks=self._balanced_blocks(prepared.schema))
         if run.groups is None:
-            return group_within(self.group, prepared, blocks, run.seed)
+            return group_within(self.group, prepared, blocks, run.seed, handing)
         settled = run.groups[prepared.rows]
         rest = np.flatnonzero(settled < 0)
         labels = numbered(settled)[1] - bool(len(rest))
         if len(rest):
             own = numbered(blocks[rest])[1]
-            found = group_within(self.group, part_of(prepared, rest), own, run.seed)
+            found = group_within(self.group, part_of(prepared, rest), own, run.seed, handing)
             labels[rest] = np.where(found.labels < 0, -1, int(labels.max()) + 1 + found.labels)
         return Grouping(labels=labels, notes={"kept_groups": int(labels.max()) + 1})
+
+    def _balanced_blocks(self, schema: Schema) -> Blocks:
+        """The columns that stay together; what is left of whole rows is one block more."""
+        handed = self.handed(schema)
+        if len(handed) != 1:
+            return handed
+        rest = tuple(column.name for column in schema.released.columns if column.name not in handed[0])
+        return (*handed, rest) if rest else ()
 
     def _masked_by_block(
         self, prepared: Prepared, coder: Coder, grouping: Grouping, blocks: IntArray, run: Run
@@ -248,7 +311,8 @@ class Anonymization(Recipe):
             rows = np.flatnonzero(blocks == block)
             own = numbered(grouping.labels[rows])[1]
             part, mine = part_of(prepared, rows), Grouping(labels=own)
-            done = run_chain(self.group, self.masks, part, coder, mine, seed=run.seed, key=run.key, names=(block,))
+            words: dict[str, Any] = {"seed": run.seed, "key": run.key, "handed": self.handed(part.schema)}
+            done = run_chain(self.group, self.masks, part, coder, mine, names=(block,), **words)
             codes[rows], beside[rows], labels[rows] = done.codes, done.response_codes, first + done.labels
             first += int(done.labels.max()) + 1
             caveats += done.caveats
@@ -284,7 +348,28 @@ class _Masked:
         rows = pick(prepared.frame.select(keep), order)
         for encoder, codes in ((self.coder.quasi, chained.codes), (self.coder.responses, chained.response_codes)):
             rows = encoder.decode(codes[order], prepared.frame, rows, chained.literal)
+        rows = with_columns(rows, self._handed(order))
         return as_written(rows.select(keep), prepared.schema)
+
+    def _handed(self, order: IntArray) -> dict[str, Any]:
+        """The columns that were handed round as they were: cells of other rows, copied."""
+        frame, sources = self.shown.frame, self.chained.sources
+        copied = [name for name in sources if name not in self._rewritten()]
+        return {name: pick(frame.select([name]), sources[name][order])[name] for name in copied}
+
+    def _rewritten(self) -> set[str]:
+        """The columns in which masks wrote other codes before they were handed round."""
+        found = set()
+        for encoder, codes in (
+            (self.coder.quasi, self.chained.codes),
+            (self.coder.responses, self.chained.response_codes),
+        ):
+            own = encoder.own_codes(self.shown)
+            for j, name in enumerate(encoder.names):
+                source = self.chained.sources.get(name)
+                if source is not None and not np.array_equal(own[source, j], codes[:, j], equal_nan=True):
+                    found.add(name)
+        return found
 
     def breaking(self) -> BoolArray:
         """Which rows break a rule that speaks of a masked column."""

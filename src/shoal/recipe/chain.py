@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,14 +15,15 @@ from shoal.encode import Encoder
 from shoal.errors import GuaranteeError
 from shoal.fact import Step
 from shoal.group import Grouper, Grouping
-from shoal.mask import AwareMask, BlindMask, Masking, ValueSets, draw_chain, pair_up
+from shoal.mask import AwareMask, BlindMask, ColumnMask, Masking, ValueSets, draw_chain, pair_up
+from shoal.mask.permute import Blocks
 from shoal.pair import Pair
 from shoal.risk import record_linkage, reidentification_attack
 from shoal.rng import secret, stream
 
 __all__ = ["Chained", "Coder", "Mask", "run_chain"]
 
-Mask: TypeAlias = BlindMask | AwareMask
+Mask: TypeAlias = BlindMask | AwareMask | ColumnMask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,7 @@ class Chained:
     claims: tuple[Claim, ...]
     steps: tuple[Step, ...]
     literal: frozenset[str] = frozenset()
+    sources: Mapping[str, IntArray] = field(default_factory=dict)
 
 
 def run_chain(
@@ -61,6 +63,7 @@ def run_chain(
     seed: int,
     key: str,
     names: tuple[int, ...] = (),
+    handed: Blocks = (),
 ) -> Chained:
     """Apply the masks in turn to a grouper's groups; one that is still too small at the end is a GuaranteeError.
 
@@ -76,7 +79,7 @@ def run_chain(
         responses=coder.responses,
         response_codes=coder.responses.own_codes(prepared),
     )
-    runs = list(_runs(masks))
+    runs = list(_runs(masks, handed))
     watched = not all(run.is_blind for run in runs)
     steps = [_measured("before any mask", state)] if watched else []
     caveats: list[str] = []
@@ -96,18 +99,27 @@ def run_chain(
         claims=claims,
         steps=tuple(steps),
         literal=state.literal,
+        sources=state.sources,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
-    """One aware mask, or blind masks that follow each other; `first` is the place of the first in the chain."""
+    """One mask, or blind masks that follow each other; `first` is the place of the first in the chain.
+
+    `handed` are the blocks that a mask of columns hands round.
+    """
 
     first: int
     masks: tuple[Mask, ...]
+    handed: Blocks = ()
 
     @property
     def is_blind(self) -> bool:
+        return not self.masks[0].is_aware
+
+    @property
+    def sees_sets(self) -> bool:
         return isinstance(self.masks[0], BlindMask)
 
     @property
@@ -115,7 +127,7 @@ class _Run:
         return ", then ".join(mask.name for mask in self.masks)
 
     def caveats(self, state: Masking) -> list[str]:
-        seen: Any = _sets(state) if self.is_blind else state
+        seen: Any = _sets(state) if self.sees_sets else state
         return [text for mask in self.masks for text in mask.caveats(seen)]
 
     def claims(self, state: Masking) -> tuple[Claim, ...]:
@@ -123,6 +135,8 @@ class _Run:
         return mask.claims(_sets(state)) if isinstance(mask, BlindMask) else mask.claims(state)
 
     def apply(self, state: Masking, seed: int, key: str, names: tuple[int, ...]) -> Masking:
+        if isinstance(self.masks[0], ColumnMask):
+            return self.masks[0].hand_out(state, self.handed, key, (self.first, *names))
         streams = [stream(seed, "mask", self.first + i, *names) for i in range(len(self.masks))]
         mask = self.masks[0]
         if isinstance(mask, AwareMask):
@@ -132,7 +146,7 @@ class _Run:
         return state.holding(pair_up(drawn, state.labels, secret(key, "pairing", self.first, *names)))
 
 
-def _runs(masks: Sequence[Mask]) -> Iterator[_Run]:
+def _runs(masks: Sequence[Mask], handed: Blocks) -> Iterator[_Run]:
     blind: list[Mask] = []
     for i, mask in enumerate(masks):
         if isinstance(mask, BlindMask):
@@ -142,7 +156,7 @@ def _runs(masks: Sequence[Mask]) -> Iterator[_Run]:
             yield _Run(first=i + 1 - len(blind), masks=tuple(blind))
             blind = []
         else:
-            yield _Run(first=i, masks=(mask,))
+            yield _Run(first=i, masks=(mask,), handed=handed)
 
 
 def _sets(state: Masking) -> ValueSets:

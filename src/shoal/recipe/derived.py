@@ -15,7 +15,7 @@ another value than the commonest of its sources, which is then written instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -35,14 +35,19 @@ _KEY, _VALUE = "key", "value"
 _MOST_ODD = 0.01  # of the rows
 
 
-def derived_columns(schema: Schema) -> tuple[Column, ...]:
-    """The released columns that follow from others of which one is masked or coarsened."""
-    quasi = set(schema.quasi)
-    return tuple(c for c in schema.released.columns if c.derived and quasi & set(c.derived))
+def derived_columns(schema: Schema, written: Collection[str] = ()) -> tuple[Column, ...]:
+    """The released columns that follow from others of which one is masked or coarsened.
+
+    `written` are the columns besides the quasi-identifiers that are masked.
+    """
+    changed = {*schema.quasi, *written}
+    return tuple(c for c in schema.released.columns if c.derived and changed & set(c.derived))
 
 
-def without_derived(prepared: Prepared) -> Prepared:
+def without_derived(prepared: Prepared, written: Collection[str] = ()) -> Prepared:
     """The table as methods see it: what follows from other columns is none of their business.
+
+    `written` are the columns besides the quasi-identifiers that are masked.
 
     Raises
     ------
@@ -50,23 +55,23 @@ def without_derived(prepared: Prepared) -> Prepared:
         A column doesn't follow from its sources, or is a quasi-identifier that follows from other columns; a
         ProblemsError if there are several.
     """
-    found = derived_columns(prepared.schema)
+    found = derived_columns(prepared.schema, written)
     if not found:
         return prepared
-    Problems(derived_faults(prepared)).raise_if_any()
+    Problems(derived_faults(prepared, written)).raise_if_any()
     return replace(prepared, schema=prepared.schema.with_columns(replace(c, role="other") for c in found))
 
 
-def derived_faults(prepared: Prepared) -> list[InputError]:
+def derived_faults(prepared: Prepared, written: Collection[str] = ()) -> list[InputError]:
     """What is wrong with the derived columns, each with its remedy."""
-    problems = Problems()
-    problems.each(lambda column: _check(prepared, column), derived_columns(prepared.schema))
+    problems, changed = Problems(), {*prepared.schema.quasi, *written}
+    problems.each(lambda column: _check(prepared, column, changed), derived_columns(prepared.schema, written))
     return problems.found
 
 
-def _check(prepared: Prepared, column: Column) -> None:
+def _check(prepared: Prepared, column: Column, changed: Collection[str]) -> None:
     sources, schema = column.derived or (), prepared.schema
-    strange = [name for name in sources if column.role == "quasi" and name not in schema.quasi]
+    strange = [name for name in sources if column.role == "quasi" and name not in changed]
     if strange:
         raise SchemaError(
             "schema",
@@ -100,10 +105,12 @@ def _keys(frame: Frame, names: Iterable[str]) -> pl.Series:
     return pl.select(pl.concat_str(parts, separator="\x1f")).to_series()
 
 
-def again(prepared: Prepared, released: Frame) -> tuple[Frame, tuple[Column, ...], tuple[Fact, ...]]:
+def again(
+    prepared: Prepared, released: Frame, written: Collection[str] = ()
+) -> tuple[Frame, tuple[Column, ...], tuple[Fact, ...]]:
     """The released rows with every derived column by its function; the columns that were left out, and what to say."""
     gone, facts = [], []
-    for column in derived_columns(prepared.schema):
+    for column in derived_columns(prepared.schema, written):
         original = as_written(prepared.frame.select([column.name, *(column.derived or ())]), prepared.schema)
         values = _looked_up(original, released, column, prepared.schema)
         if values is None:

@@ -133,6 +133,10 @@ class LinkedRecipe(Recipe):
         """Whether methods write the quasi-identifiers of persons."""
         return self.persons.rewrites_quasi
 
+    def handed(self, schema: Schema) -> tuple[tuple[str, ...], ...]:
+        """The blocks of persons' columns that are handed round, each by itself."""
+        return self.persons.handed(schema)
+
     def rewrites(self, schema: Schema) -> tuple[str, ...]:
         """The sensitive columns of persons that masks write."""
         return self.persons.rewrites(schema)

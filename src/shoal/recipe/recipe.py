@@ -211,8 +211,16 @@ class Recipe(ABC):
         return False
 
     def rewrites(self, schema: Schema) -> tuple[str, ...]:
-        """The sensitive columns that its masks write, in the order of the schema."""
+        """The columns besides the quasi-identifiers that its masks write, in the order of the schema."""
         return ()
+
+    def handed(self, schema: Schema) -> tuple[tuple[str, ...], ...]:
+        """The blocks of columns that are handed round, each by itself; none where rows stay together."""
+        return ()
+
+    def is_apart(self, schema: Schema) -> bool:
+        """Whether no row is a person's: every column that leaves was handed round by itself."""
+        return len(self.handed(schema)) > 1
 
     @property
     def keeps_groups(self) -> bool:

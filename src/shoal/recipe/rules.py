@@ -25,7 +25,8 @@ from shoal.arrays import BoolArray, IntArray
 from shoal.conform import Prepared, as_written
 from shoal.errors import GuaranteeError, InputError, Problems, SchemaError
 from shoal.frame import Frame, pick, series
-from shoal.group import Grouper, Grouping
+from shoal.group import Grouper, Grouping, Handing
+from shoal.group.grouper import NO_HANDING
 from shoal.schema import Rule, Schema
 from shoal.schema.constraint import Codes
 
@@ -168,11 +169,13 @@ def part_of(prepared: Prepared, rows: IntArray) -> Prepared:
     return replace(prepared, frame=pick(prepared.frame, rows), rows=prepared.rows[rows])
 
 
-def group_within(grouper: Grouper, prepared: Prepared, blocks: IntArray, seed: int) -> Grouping:
+def group_within(
+    grouper: Grouper, prepared: Prepared, blocks: IntArray, seed: int, handing: Handing = NO_HANDING
+) -> Grouping:
     """Group each block by itself."""
     n_blocks = int(blocks.max(initial=0)) + 1
     if n_blocks == 1:
-        return grouper.group(prepared, seed)
+        return grouper.group(prepared, seed, handing)
     persons = _checked_sizes(grouper, prepared, blocks)
     labels, first = np.empty(prepared.n, dtype=np.int64), 0
     for block in range(n_blocks):
@@ -182,7 +185,7 @@ def group_within(grouper: Grouper, prepared: Prepared, blocks: IntArray, seed: i
             labels[rows], first = first, first + 1
             continue
         grouper.tell_part(part, prepared)
-        found = grouper.group(part, seed)
+        found = grouper.group(part, seed, handing.of_part(block))
         labels[rows] = np.where(found.labels < 0, -1, first + found.labels)
         first += found.n_groups
     grouper.check_whole(prepared, labels)

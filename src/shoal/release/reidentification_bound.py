@@ -50,6 +50,8 @@ def bound_claim(
     recipe: Recipe, schema: Schema, bound: float, caveats: Sequence[str], *, measured: bool = True
 ) -> Claim:
     """The claim of a bound, with what it assumes; `measured` says whether what it leaves out was measured."""
+    if recipe.is_apart(schema):
+        return _own_cell_claim(recipe, schema, bound, caveats)
     return Claim(
         kind="re-identification bound",
         value=bound,
@@ -63,6 +65,42 @@ def bound_claim(
         ),
         assumptions=(*_bound_assumptions(recipe, schema, bound > 1 / recipe.k, measured), *caveats),
     )
+
+
+def _own_cell_claim(recipe: Recipe, schema: Schema, bound: float, caveats: Sequence[str]) -> Claim:
+    """The claim of the bound where every column is shuffled by itself (`shoal.mask.permute` proves it)."""
+    return Claim(
+        kind="re-identification bound",
+        value=bound,
+        scope="per person",
+        basis="proved",
+        unit="persons",
+        statement=(
+            "A row chosen by any of a person's other values holds that person's own cell of a column with probability "
+            f"at most {rounded_up(bound, 4):.4g}."
+        ),
+        assumptions=(
+            "A cell of somebody else may say the same: the bound is about whose cell it is, not about what it says.",
+            "A person's own cell is the one that came from their row. Whoever knows everybody else's values of a "
+            "column reads the last one, as each value occurs exactly as often as before.",
+            "Each row is a person.",
+            "The secret key and everything else in the inside folder stay inside.",
+            ALONE,
+            *_read_together(recipe, schema),
+            *tied(schema),
+            *caveats,
+        ),
+    )
+
+
+def _read_together(recipe: Recipe, schema: Schema) -> list[str]:
+    """What stays together, and so is read together."""
+    blocks = [" and ".join(block) for block in recipe.handed(schema) if len(block) > 1]
+    fixed = ", ".join(name for method in recipe.methods for name in getattr(method, "fixed", ()))
+    return [
+        *([f"Columns that were shuffled as one are read together: {'; '.join(blocks)}."] if blocks else []),
+        *([f"Groups don't cross {fixed}: whoever knows a person's group knows these."] if fixed else []),
+    ]
 
 
 def _bound_assumptions(recipe: Recipe, schema: Schema, has_heavy_unit: bool, measured: bool) -> list[str]:

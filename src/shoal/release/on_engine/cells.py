@@ -84,6 +84,9 @@ def check_recipe(recipe: Anonymization) -> None:
         raise ParameterError("--group", "limits on attackers and rejected groups need the whole table", hint=hint)
     if recipe.group.leaves_small:
         raise ParameterError("--group", f"{recipe.group.name} leaves groups that only one machine can mend", hint=hint)
+    columns = [method.name for method in recipe.methods if method.needs_all_columns]
+    if columns:
+        raise ParameterError("--engine", f"can't run {columns[0]}, which looks at all columns of all rows", hint=hint)
     aware = [mask.name for mask in recipe.masks if mask.is_aware]
     if aware:
         raise ParameterError("--mask", f"{aware[0]} starts from a record's own row and needs it all", hint=hint)
