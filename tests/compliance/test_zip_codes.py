@@ -79,3 +79,7 @@ def test_a_release_that_shows_an_area_of_few_people_is_found(tmp_path):
     manifest.write_text(json.dumps(words))
     (check,) = [one for one in shoal.verify(tmp_path / "out").checks if "B geographic" in one.name]
     assert not check.holds
+
+
+def test_three_digits_where_many_people_live_stay(tmp_path):
+    assert released("zip3", ["021", "100"] * 20, "other", tmp_path / "out") == {"021", "100"}

@@ -57,7 +57,7 @@ from shoal.schema.judgement.judge import (
     speaks_of_age,
     speaks_of_birth,
 )
-from shoal.schema.judgement.zip_codes import CENSUS, SMALL_ZIPS, three_digits, zip_codes
+from shoal.schema.judgement.zip_codes import CENSUS, SMALL_ZIPS, speaks_of_zip, three_digits, zip_codes
 from shoal.value import same_as
 
 __all__ = [
@@ -279,9 +279,19 @@ def _cells(old: pl.Series, new: pl.Series, title: str) -> RewrittenCells:
 
 
 def _title(found: Scan, name: str) -> str:
-    """What a column was found to hold: dates before ages, which somebody who is left out may have brought in."""
+    """What a column holds: by its name, else by what was found; dates before ages, which one old person may bring."""
+    by_name = _of_name(name)
+    if by_name is not None:
+        return by_name
     titles = [finding.identifier for finding in found.findings if finding.column == name]
-    return DATES if DATES in titles else titles[0]
+    return DATES if DATES in titles or not titles else titles[0]
+
+
+def _of_name(name: str) -> str | None:
+    """What is rewritten by a column's name, whoever is in the table."""
+    if speaks_of_age(name):
+        return AGES
+    return GEOGRAPHIC if speaks_of_zip(name) else None
 
 
 def _held(found: Scan, columns: Iterable[str]) -> dict[str, list[str]]:
