@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -230,6 +231,22 @@ def test_files_sent_together_go_where_the_rest_does_not_come(client, room):
     assert client.post("/files", params=mark, headers=OURS).status_code == 201
     client.delete("/files", params=mark, headers=OURS)
     assert any(room.rglob("linked-tables"))  # it is open
+
+
+def test_a_file_that_is_named_is_opened_at_once(tmp_path):
+    file = tmp_path / "people.csv"
+    file.write_text("age,sex\n" + "".join(f"{20 + i % 50},{'fm'[i % 2]}\n" for i in range(100)))
+    with workbench(tmp_path, "--no-token", str(file)) as address:
+        assert re.search(r"/b/[\w-]+/columns$", address)
+        assert "people.csv" in httpx.get(address).text
+
+
+def test_a_named_file_that_is_not_there_is_said_before_anything_starts(tmp_path):
+    command = [sys.executable, "-m", "shoal", "web", "--no-browser", "--folder", str(tmp_path), "nothere.csv"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 4
+    assert "nothere.csv: must exist" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_upload_beyond_the_limit_is_refused_before_it_is_sent(tmp_path):

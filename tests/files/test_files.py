@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+import shoal
 from shoal.errors import FileError, InputError, ParameterError
 from shoal.files import Labels, Source, read_source, read_table, sha256, write_table, write_text
 
@@ -20,10 +21,14 @@ DELIMITED = ["csv", "tsv", "csv.gz", "tsv.gz"]
 STATISTICAL = ["dta", "sav", "zsav", "xpt"]
 
 
-def read_text(tmp_path, content, name="table.csv", **options):
+def written(tmp_path, content, name="table.csv"):
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return read_table(path, **options)
+    return path
+
+
+def read_text(tmp_path, content, name="table.csv", **options):
+    return read_table(written(tmp_path, content, name), **options)
 
 
 @pytest.fixture
@@ -213,7 +218,9 @@ BAD_TEXTS = {
     "short line": (f"a,b\n1,2\n{SENTINEL}\n".encode(), "every line must have 2 cells"),
     "long line": (f"a,b\n1,2\n3,4,{SENTINEL}\n".encode(), "every line must have 2 cells"),
     "name twice": (b"a,b,a\n1,2,3\n", "one name for columns 1 and 3"),
-    "no name": (b",a,b\n1,2,3\n", "every column must have a name; got none for column 1"),
+    "no name": (b"a,,b\n1,2,3\n", "every column must have a name; got none for column 2"),
+    "row names twice": (b",row_names,b\n1,2,3\n", "every column must have a name; got none for column 1"),
+    "short header": (f"a,b\n1,2,{SENTINEL}\n1,2,3,4\n".encode(), "every line must have 2 cells"),
     "no header": (f"1,2\n3,4\n5,{SENTINEL}\n".encode(), "first line must hold the column names"),
     "open quote": (f'a,b\n1,2\n3,"{SENTINEL}\n4,5\n'.encode(), "every quote must be closed"),
     "nulls": (f"a,b\n1,{SENTINEL}\x00\n".encode(), "must be text"),
@@ -231,6 +238,26 @@ def test_unusable_text_is_an_error_without_a_cell(tmp_path, content, rule):
     assert SENTINEL not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("header", [",age,sex", '"","age","sex"', "age,sex", " ,age,sex"])
+def test_a_first_column_without_a_name_is_one_of_row_names(tmp_path, header):
+    source = read_source(written(tmp_path, f"{header}\n1,30,f\n2,41,m\n"))
+    assert source.frame.columns == ["row_names", "age", "sex"]
+    assert source.names_rows
+    assert source.frame["row_names"].to_list() == [1, 2]
+
+
+def test_row_names_are_proposed_as_an_identifier(tmp_path):
+    lines = "".join(f"{i},{20 + i % 40},{'fm'[i % 2]}\n" for i in range(100))
+    frame = read_text(tmp_path, f",age,sex\n{lines}")
+    assert shoal.Schema.infer(frame).identifier == ("row_names",)
+
+
+def test_named_columns_stay(tmp_path):
+    source = read_source(written(tmp_path, "age,sex\n30,f\n41,m\n"))
+    assert source.frame.columns == ["age", "sex"]
+    assert not source.names_rows
 
 
 def test_ragged_line_is_named_by_its_place(tmp_path):

@@ -24,7 +24,7 @@ from shoal.datasets.layouts import LAYOUTS, pack_schema
 from shoal.errors import FileError, ParameterError, Problems
 from shoal.files import write_table, write_text
 from shoal.files.linked import names_in, read_linked
-from shoal.files.source import READING
+from shoal.files.source import READING, ROW_NAMES
 from shoal.frame import enter
 from shoal.linked import Collection
 from shoal.recipe.derived import derived_faults
@@ -214,6 +214,8 @@ def infer(
 
 def _single(file: Path | None, codebook: Path | None, reading: Reading) -> Proposal:
     source = reading.source(file, "schema infer", codes=None)
+    if source.names_rows:
+        screen.print(f"The first column has no name: it is read as {ROW_NAMES}.", markup=False)
     return propose(source.frame, source.labels, codebook=codebook)
 
 

@@ -28,6 +28,8 @@ EXAMPLES = """Examples:
 
 shoal web
 
+shoal web people.csv
+
 shoal web --port 9000 --no-browser
 
 shoal web --no-token                                  (on a machine that nobody else can log in to)
@@ -39,6 +41,9 @@ shoal web --models models --ledger sqlite:///ledger.db
 
 
 def web(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="Table or project to open at once.", show_default=False)
+    ] = None,
     host: Annotated[
         str, typer.Option(help="Address to listen on; any address but localhost requires a token.")
     ] = "127.0.0.1",
@@ -72,8 +77,10 @@ def web(
     """
     for module in ("fastapi", "uvicorn", "altair", "vl_convert", "opendp", "sklearn"):
         need(module, "shoal web", extra="web")
-    from shoal.web.app import WebSettings, create_web_app
+    from shoal.web.app import WebSettings, create_web_app, opened_at
 
+    if file is not None and not file.exists():
+        raise FileError(str(file), "must exist")
     access = _access(host, data, token)
     with _socket(host, port) as sock:
         settings = WebSettings(
@@ -87,7 +94,7 @@ def web(
             registers=register,
         )
         app = create_web_app(settings)
-        address = _address(host, sock.getsockname()[1], access)
+        address = _address(host, sock.getsockname()[1], access, opened_at(app, file))
         _tell(address, access)
         _serve(app, sock, address if browser else None)
 
@@ -124,9 +131,9 @@ def _socket(host: str, port: int) -> socket.socket:
     return sock
 
 
-def _address(host: str, port: int, access: Access) -> str:
+def _address(host: str, port: int, access: Access, page: str) -> str:
     name = socket.gethostname() if host in ("0.0.0.0", "::") else _in_address(host)
-    return f"http://{name}:{port}/" + (f"?token={access.token}" if access.token else "")
+    return f"http://{name}:{port}{page}" + (f"?token={access.token}" if access.token else "")
 
 
 def _in_address(host: str) -> str:

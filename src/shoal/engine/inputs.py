@@ -17,7 +17,7 @@ from shoal.extras import need
 from shoal.files import sha256
 from shoal.files.atomic import check_readable, reporting
 from shoal.files.delimited import DELIMITERS
-from shoal.files.source import check_names
+from shoal.files.source import check_names, with_row_names
 from shoal.files.table import files_at, is_many
 
 __all__ = ["Inputs", "check_distinct_names"]
@@ -133,7 +133,7 @@ def _first_line(file: Path) -> str:
 
 
 def _header(file: Path, delimiter: str) -> list[str]:
-    names = next(csv.reader([_first_line(file)], delimiter=delimiter))
+    names = with_row_names(next(csv.reader([_first_line(file)], delimiter=delimiter)))
     check_names(str(file), names)
     return names
 

@@ -18,7 +18,7 @@ import polars as pl
 from shoal.errors import FileError, InputError, ParameterError
 from shoal.files.column_types import NUMBER, decimal_mark, typed, without_nan
 from shoal.files.csv_cells import cut
-from shoal.files.source import Source, check_names
+from shoal.files.source import Source, check_names, with_row_names
 
 __all__ = ["DELIMITERS", "TextOptions", "delimited", "read_delimited"]
 
@@ -57,7 +57,7 @@ def read_delimited(file: Path, ending: str, data: bytes, options: TextOptions) -
     if not letters.strip():
         raise FileError(str(file), "must hold a header line and rows", got="an empty file")
     delimiter = options.delimiter or ("\t" if ending.startswith("tsv") else _sniff(letters))
-    names = _header(file, letters, delimiter)
+    names, names_rows = _header(file, letters, delimiter)
     cells = cut(file, letters, len(names), delimiter)
     decimal = options.decimal or decimal_mark(cells, delimiter)
     columns = {
@@ -74,6 +74,7 @@ def read_delimited(file: Path, ending: str, data: bytes, options: TextOptions) -
         encoding=encoding,
         decimal=decimal,
         thousands=options.thousands,
+        names_rows=names_rows,
     )
 
 
@@ -187,15 +188,23 @@ def _widths(letters: bytes, delimiter: str) -> list[int]:
         return [0]
 
 
-def _header(file: Path, letters: bytes, delimiter: str) -> list[str]:
+def _header(file: Path, letters: bytes, delimiter: str) -> tuple[list[str], bool]:
+    """Return the names of the columns, and whether the first was given here.
+
+    A first column without a name is one of row names, as R and pandas write it; so is one above which the header has no
+    cell at all, where every line has just one cell more.
+    """
     stream = io.TextIOWrapper(io.BytesIO(letters), encoding="utf-8", newline="")
     try:
         names = next(csv.reader(stream, delimiter=delimiter))
     except csv.Error:
         raise InputError(str(file), "first line must hold the column names") from None
-    check_names(str(file), names)
-    if all(re.fullmatch(NUMBER, name.strip()) for name in names):
+    if set(_widths(letters, delimiter)[1:]) == {len(names) + 1}:
+        names = ["", *names]
+    named = with_row_names(names)
+    check_names(str(file), named)
+    if all(re.fullmatch(NUMBER, name.strip()) for name in names if name):
         raise InputError(
             str(file), "first line must hold the column names", got="only numbers", hint="Add a header line."
         )
-    return names
+    return named, named != names

@@ -11,12 +11,15 @@ import polars as pl
 from shoal.errors import InputError
 from shoal.value import Level
 
-__all__ = ["DUCKDB", "READING", "Labels", "Source", "check_names", "is_database"]
+__all__ = ["DUCKDB", "READING", "ROW_NAMES", "Labels", "Source", "check_names", "is_database", "with_row_names"]
 
 _SQLITE, DUCKDB = (".sqlite", ".sqlite3", ".db"), (".duckdb", ".ddb")
 READING = ("delimiter", "encoding", "decimal", "thousands", "sheet", "sql")
 
-_INDEX_HINT = "A nameless first column is often a row number: remove it, or name it."
+ROW_NAMES = "row_names"
+"""What a first column without a name is called: R and pandas write row numbers so."""
+
+_INDEX_HINT = "Name it, or remove it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +92,8 @@ class Source:
         The sheet of a workbook, the query to a database.
     single
         Whether the table is one file that can be named again, as an account of its privacy budget needs.
+    names_rows
+        Whether the first column came without a name, and is called ``row_names``.
     """
 
     frame: pl.DataFrame = field(repr=False)
@@ -103,6 +108,7 @@ class Source:
     sheet: str | None = None
     sql: str | None = None
     single: bool = True
+    names_rows: bool = False
 
     @property
     def reading(self) -> dict[str, str]:
@@ -113,6 +119,17 @@ class Source:
 def is_database(path: str) -> bool:
     """Whether `path` names a database: a URL, or a file with the ending of one."""
     return "://" in path or path.lower().endswith(_SQLITE + DUCKDB)
+
+
+def with_row_names(names: list[str]) -> list[str]:
+    """Return the names, with one for a first column that has none.
+
+    Examples
+    --------
+    >>> with_row_names(["", "age", "sex"])
+    ['row_names', 'age', 'sex']
+    """
+    return [ROW_NAMES, *names[1:]] if names and not names[0].strip() and ROW_NAMES not in names else names
 
 
 def check_names(owner: str, names: list[str]) -> None:

@@ -24,7 +24,7 @@ from shoal.web.routes import add_routes
 from shoal.web.session_control import UPLOAD_LIMIT
 from shoal.web.workspace import Workspace
 
-__all__ = ["LOOPBACK", "WebSettings", "create_web_app"]
+__all__ = ["LOOPBACK", "WebSettings", "create_web_app", "opened_at"]
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
@@ -81,7 +81,20 @@ def create_web_app(settings: WebSettings, controller: Controller | None = None) 
         app.mount("/service", service)
     app.mount("/static", StaticFiles(packages=[("shoal.web", "static")]), name="static")
     add_pages(app, controller)
+    app.state.controller = controller
     return app
+
+
+def opened_at(app: FastAPI, file: Path | None) -> str:
+    """Open a table or a project before anybody comes, and return the address of its first page; none: the start."""
+    if file is None:
+        return "/"
+    controller: Controller = app.state.controller
+    try:
+        return f"/b/{controller.open_by_path(str(file.absolute())).id}/columns"
+    except BaseException:
+        controller.close()
+        raise
 
 
 def _controller(settings: WebSettings) -> Controller:
