@@ -82,7 +82,9 @@ def test_innocent_names(name):
 
 
 BY_VALUE = {
-    "names": lambda i: f"{chr(65 + i % 26)}nna {chr(65 + i // 2)}mith".replace("[", "Z"),
+    "names": lambda i: (
+        f"{('Anna', 'Elif', 'John', 'Marta')[i % 4]} {('Smith', 'Okafor', 'Weber')[i % 3]}{'son' * (i // 12)}"
+    ),
     "e-mail addresses": lambda i: f"p{i}@clinic.org",
     "telephone numbers": lambda i: f"(617) 555-{1000 + i}",
     "social security numbers": lambda i: f"123-45-{6000 + i}",

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -18,16 +19,17 @@ from shoal.files.column_types import forms_of
 from shoal.schema.foreign_words import in_english, unaccented
 from shoal.value import Level
 
+if TYPE_CHECKING:
+    from shoal.schema.judgement.judgement import Judgement
+
 __all__ = [
     "UUID",
     "Facts",
-    "clinical_codes",
     "date_forms",
     "is_amount",
     "like_names",
     "look",
     "number_marks",
-    "personal_patterns",
     "rank_correlation",
     "states",
     "states_among",
@@ -50,6 +52,7 @@ class Facts:
     meanings: Mapping[Level, str] = field(default_factory=dict)  # of its codes, but those for an absence
     said_by: str = "file"
     marked: bool = False  # as an identifier, by a codebook
+    judgement: Judgement | None = None  # what it holds, once it was judged
 
     @property
     def text(self) -> bool:
@@ -130,37 +133,6 @@ def words_of(name: str) -> list[str]:
 
 UUID = r"^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$"
 
-_PERSONAL = {
-    "e-mail addresses": r"^[^@\s]+@[^@\s]+\.[^@\s]+$",
-    "social security numbers": r"^\d{3}-\d{2}-\d{4}$",
-    "telephone numbers": r"^\+?[\d(][\d ()./-]{7,18}\d$",
-    "web or network addresses": r"^(?:https?://\S+|\d{1,3}(?:\.\d{1,3}){3})$",
-}
-_CLINICAL = {  # what it is, its shape, and the share of values that must have it: tags are rarer and prove more
-    "drugs of ATC": (r"^[A-DGHJLMNPRSV]\d\d[A-Z]{2}(?:\d\d)?$", 0.8),
-    "services of CPT or HCPCS": (r"^(?:[A-V]\d{4}|\d{4}[FTU])$", 0.95),
-    "diagnoses of ICD-10": (r"^[A-TV-Z]\d[0-9AB](?:\.?[0-9A-Z]{1,4})?$", 0.8),
-    "clinical terms of SNOMED CT": (
-        r" \((?:disorder|finding|situation|procedure|morphologic abnormality|regime/therapy|person|event)\)$",
-        0.4,
-    ),
-    "tests of LOINC": (r"^\d{3,5}-\d$", 0.8),
-    "drugs of NDC": (r"^\d{4,5}-\d{3,4}-\d{1,2}$", 0.8),
-    "procedures of ICD-10-PCS": (r"^[0-9BCDFGHX][0-9A-HJ-NP-Z]{6}$", 0.95),
-    "codes of CCSR": (r"^[A-Z]{3}\d{3}$", 0.9),
-    "illnesses or operations": (
-        r"(?i)(?:itis|osis|emia|oma|opathy|algia|ectomy|plasty|oscopy|uria|plegia|failure|disease|disorder|syndrome|"
-        r"infection|fracture|cancer|neoplasm|diabetes|hypertension|pneumonia|stroke|asthma|sepsis|injury|pregnancy)\b",
-        0.4,
-    ),
-    "drugs": (
-        r"(?i)(?:statin|pril|olol|sartan|mycin|cillin|gliptin|azole|azepam|azolam|oxacin|dipine|triptan|oxetine|"
-        r"cycline|semide|thiazide|gliflozin|glutide|xaban|profen|codone|mab|tinib|ciclovir|vudine|insulin|metformin|"
-        r"aspirin|warfarin|heparin|acetaminophen|paracetamol|prednisone|morphine)\b",
-        0.4,
-    ),
-    "drugs with their strength": (r"(?i)\b\d+(?:\.\d+)? (?:mg|ml|mcg|unt|meq|actuat|hr)\b", 0.4),
-}
 _STATES = {  # what texts say of a person, whole and in small letters
     "treatments": "placebo|active|treated|untreated|treatment|chemotherapy|radiotherapy|chemo|radiation|surgery|drug|"
     "drug [a-z]|standard care|usual care|intervention|vaccine|vaccinated|unvaccinated",
@@ -183,39 +155,7 @@ _STATES = {  # what texts say of a person, whole and in small letters
     "never smoked|drinker|nondrinker",
     "credit": "default|defaulted|delinquent|charged off|fully paid|bankrupt|approved|denied",
 }
-_ICD9, _ICD9_MARKED = r"^(?:\d{3}|V\d\d|E\d{3})(?:\.\d{1,2})?$", r"^[VE]\d|\.\d"
 _NAME = r"^\p{Lu}\p{Ll}+(?:[ '’-]\p{Lu}\p{Ll}+)*\d*$"
-
-
-def personal_patterns(fact: Facts) -> tuple[str, float] | None:
-    """What of a person at least half of the texts look like, and their share."""
-    if fact.cells.dtype != pl.String or not fact.n_known:
-        return None
-    known = fact.cells.drop_nulls()
-    for what, pattern in _PERSONAL.items():
-        share = float(known.str.contains(pattern).mean() or 0.0)  # type: ignore[arg-type]
-        if share >= 0.5 and not (what == "telephone numbers" and _dates_or_ranges(fact, known)):
-            return what, share
-    return None
-
-
-def _dates_or_ranges(fact: Facts, known: pl.Series) -> bool:
-    """Whether digits with marks are rather dates (31.12.1999), plain numbers, or ranges (10000-20000), which repeat."""
-    plain = known.str.contains(r"^\d+$|^\d{4}-\d\d-\d\d|^\d{1,2}[./-]\d{1,2}[./-]\d")
-    return fact.distinct_share < 0.5 or float(plain.mean() or 0.0) > 0.5  # type: ignore[arg-type]
-
-
-def clinical_codes(fact: Facts) -> tuple[str, float] | None:
-    """Which clinical code system or term most of the different texts are shaped like, and their share."""
-    if not fact.text or fact.n_distinct < 10:
-        return None
-    for what, (pattern, enough) in _CLINICAL.items():
-        share = fact.share(pattern)
-        if share >= enough:
-            return what, share
-    share = fact.share(_ICD9)
-    marked = share >= 0.8 and fact.share(_ICD9_MARKED) >= 0.1  # three digits alone prove nothing
-    return ("diagnoses of ICD-9", share) if marked else None
 
 
 def states(fact: Facts) -> str | None:

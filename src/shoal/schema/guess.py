@@ -7,13 +7,15 @@ guesses become a proposal.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import polars as pl
 
 from shoal.schema import Role
 from shoal.schema.arithmetic import Formula
 from shoal.schema.codes_seen import ABSENT_WORDS
+from shoal.schema.column import NAMING
 from shoal.schema.dependency import Dependency
 from shoal.schema.described import (
     is_number_of_household,
@@ -25,11 +27,9 @@ from shoal.schema.described import (
 from shoal.schema.evidence import (
     UUID,
     Facts,
-    clinical_codes,
     date_forms,
     is_amount,
     like_names,
-    personal_patterns,
     states,
     states_among,
 )
@@ -44,6 +44,10 @@ from shoal.schema.guess_beside import (
     with_codes,
 )
 from shoal.schema.guess_kind import MOST_LEVELS
+from shoal.schema.judgement.codes import clinical_codes
+from shoal.schema.judgement.identifiers import SOCIAL_SECURITY
+from shoal.schema.judgement.judge import counted_cells
+from shoal.schema.judgement.judgement import Judgement, judge
 from shoal.schema.keys import by_repeats
 from shoal.schema.name_words import (
     BODY,
@@ -86,6 +90,7 @@ _ROLES: tuple[tuple[Role, tuple[Topic, ...]], ...] = (("quasi", QUASI), ("sensit
 _HOUSEHOLDS = "The name suggests a number of households"
 _NUMBERED = "The name suggests a number of persons or records"
 _SAY_NOTHING = ABSENT_WORDS | {"yes", "no", "y", "n", "true", "false", "other", "normal", "control", "not sure"}
+_NEARLY_ALL = 0.9  # of the cells differ in a column of which each row has its own number
 _FEW_STATES = 10  # numbers, of which a country has more states
 _MANY_DAYS, _LAST_DAY = 100, 60_000  # different days of a column of dates; days from 1900 to 2064
 _LASTING = r"(?i)^\D{0,12}\d+(?:[.,]\d+)?[ _]?(?:h|hrs?|hours?|min|mins|minutes?|days?|weeks?|months?|times?|x)\b"
@@ -96,20 +101,22 @@ def guess_roles(
     facts: Sequence[Facts], found: Sequence[Dependency], computed: Sequence[Formula] = ()
 ) -> dict[str, Guess]:
     """The role of each column; `found` says which columns follow from others, `computed` which by arithmetic."""
+    facts = [replace(fact, judgement=_judged(fact)) for fact in facts]
     beside = frozenset(word for fact in facts for word in fact.words)
     clinical = sum(_speaks_of_findings(fact) for fact in facts) >= _CLINICAL
     guesses = {fact.name: _not_amount(fact, _role(fact, beside, clinical), facts) for fact in facts}
     beside_others = by_formula(facts, by_reference(facts, by_repeats(facts, guesses)), computed)
     asked = in_scales(facts, in_batteries(facts, beside_others))
     named = naming(facts, with_codes(facts, asked, found), found)
-    return one_each(facts, with_evidence(facts, named, found))
+    return _but_identifiers(facts, one_each(facts, with_evidence(facts, named, found)))
 
 
 def _role(fact: Facts, beside: frozenset[str], clinical: bool) -> Guess:
     """The first rule that decides; `beside` holds the words of all names, `clinical` says whether findings abound."""
     short = (_by_short_name,) if clinical else ()
-    names = (_by_mark, _by_pattern, _by_key, _by_number, _by_name, _by_code, _by_date, _by_topic, _by_label)
-    rules = (*names, *short, _by_states, _by_difference, _by_length)
+    names = (_by_mark, _by_reach, _by_key, _by_number, _by_name, _by_judgement)
+    topics = (_by_code, _by_date, _by_topic, _by_label)
+    rules = (*names, *topics, *short, _by_states, _by_difference, _by_length)
     weight = _by_weight(fact, beside)
     for rule in rules:
         guess = weight if weight is not None and rule is _by_code else rule(fact)
@@ -118,11 +125,43 @@ def _role(fact: Facts, beside: frozenset[str], clinical: bool) -> Guess:
     return Guess(role="quasi", reason="Undecided, so quasi, the cautious guess", undecided=True)
 
 
-def _by_pattern(fact: Facts) -> Guess | None:
-    found = personal_patterns(fact)
-    return (
-        None if found is None else Guess(role="identifier", reason=f"{found[1]:.0%} of its cells look like {found[0]}")
-    )
+def _by_reach(fact: Facts) -> Guess | None:
+    """Ways to reach somebody, by the form of most values: addresses of mail and networks, numbers of telephones."""
+    made = _judged(fact)
+    reached = made.is_certain and any(one.by_values for one in made.findings)
+    if not reached or not (made.holds == "contact" or made.findings[0].identifier == SOCIAL_SECURITY):
+        return None
+    return Guess(role="identifier", reason=_sentence(made.reasons[0]))
+
+
+def _by_judgement(fact: Facts) -> Guess | None:
+    """Names of people, numbers of people or records, and texts that hold names, whatever the column is called."""
+    made = _judged(fact)
+    if not (made.names_people and made.is_certain):
+        return None
+    reason = _sentence(made.reasons[0])
+    if made.holds == "identifier" and made.findings[0].by_name and fact.distinct_share < _NEARLY_ALL:
+        rows = fact.n_known / fact.n_distinct
+        return Guess(role="unit", reason=f"{reason}, and it repeats: {rows:.1f} rows each")
+    return Guess(role="identifier", reason=reason)
+
+
+def _judged(fact: Facts) -> Judgement:
+    return fact.judgement or judge(fact.name, counted_cells(fact.cells.alias("value")), label=fact.label)
+
+
+def _but_identifiers(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> dict[str, Guess]:
+    """The guesses, in which what surely names people is an identifier and nothing that leaves."""
+    made = dict(guesses)
+    for fact in facts:
+        guess, judged = guesses[fact.name], _judged(fact)
+        if guess.role not in NAMING and judged.names_people and judged.is_certain:
+            made[fact.name] = Guess(role="identifier", reason=_sentence(judged.reasons[0]), asked=guess.asked)
+    return made
+
+
+def _sentence(reason: str) -> str:
+    return reason[:1].upper() + reason[1:]
 
 
 def _by_key(fact: Facts) -> Guess | None:
@@ -238,7 +277,7 @@ def _by_size(fact: Facts, beside: frozenset[str]) -> Guess:
 
 
 def _by_code(fact: Facts) -> Guess | None:
-    found = clinical_codes(fact)
+    found = clinical_codes(counted_cells(fact.cells.alias("value")))
     return (
         None if found is None else Guess(role="sensitive", reason=f"{found[1]:.0%} of its values look like {found[0]}")
     )

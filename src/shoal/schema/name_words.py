@@ -6,6 +6,7 @@ name in one piece that is made of known words alone (``totmed``, ``illdays``) is
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -48,6 +49,7 @@ __all__ = [
     "Topic",
     "Trait",
     "glued",
+    "is_institution",
     "parts_of",
 ]
 
@@ -360,6 +362,14 @@ def glued(part: str) -> str | None:
     return next((about for about, text in _GLUED.items() if part in text.split()), None)
 
 
+def is_institution(word: str) -> bool:
+    """Whether a word is one for an institution, a plan or an area, also with a word for numbers behind it."""
+    stem = re.sub(r"(?:idno|id|nbr|num|nr|no|key|code)$", "", word)
+    return bool({word, stem} & INSTITUTIONS) or any(len(part) >= _LONG and part in word for part in INSTITUTIONS)
+
+
+_LONG = 6  # letters from which on a word counts within another
+
 CLINICAL_SHORT = _topic("a finding, score or risk", "hg hc hb na cl ca mg ph ck pt ptt temp hr rr map ef uric iron")
 """Short names of findings, which mean something else elsewhere: they count beside at least two plain ones."""
 LENGTHS = _set("time times days weeks months duration dur followup futime survtime elapsed wait")
@@ -393,6 +403,7 @@ PERSON_TRAITS: dict[Trait, frozenset[str]] = {
 """What one person keeps from row to row, or nearly; without accents."""
 INSTITUTIONS = _set(
     "hospital hosp facility ward provider clinic insurer payer payor school practice region plan site center centre "
+    "organization organisation "
     "institution institute department dept unit pharmacy physician doctor surgeon nurse employer company agency "
     "county district area store branch laboratory lab "
     "krankenhaus klinik klinikum station praxis kasse krankenkasse versicherer schule einrichtung zentrum standort "

@@ -24,11 +24,10 @@ from shoal.schema import Role, Schema
 from shoal.schema.dependency import Dependency
 from shoal.schema.evidence import Facts, look
 from shoal.schema.guess_beside import Guess
-from shoal.schema.name_words import INSTITUTIONS, PEOPLE, PERSON_TRAITS, Trait
+from shoal.schema.name_words import PEOPLE, PERSON_TRAITS, Trait, is_institution
 
 __all__ = ["Contradiction", "contradictions", "key_question", "unit_warnings", "with_evidence"]
 
-_LONG = 6  # letters from which on a word counts within another
 _TORN, _FEWEST = 0.05, 2  # share of values, and how many, whose rows contradict each other before it counts
 _YEARS, _BANDS = 15, 2  # years, or bands of age, through which one person may go in a file
 _HOME = 20.0  # rows for each household, on average, above which it is none
@@ -114,7 +113,7 @@ def with_evidence(
 def _against(fact: Facts, facts: Sequence[Facts], guesses: Mapping[str, Guess], found: Sequence[Dependency]) -> str:
     """What speaks against a key of persons or households; nothing if nothing does."""
     words = _words(f"{fact.name} {fact.label}")
-    if not any(word in PEOPLE for word in words) and any(_is_institution(word) for word in words):
+    if not any(word in PEOPLE for word in words) and any(is_institution(word) for word in words):
         return "a word of it is one for an institution, a plan or an area"
     spelled = _spelled_out_by(fact, facts, guesses, found)
     if spelled:
@@ -179,8 +178,3 @@ def _words(text: str) -> list[str]:
     """The words of a name or label in lower case, without accents (``HôpitalNr`` gives hopital, nr)."""
     plain = "".join(sign for sign in unicodedata.normalize("NFKD", text) if not unicodedata.combining(sign))
     return [part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", plain)]
-
-
-def _is_institution(word: str) -> bool:
-    stem = re.sub(r"(?:idno|id|nbr|num|nr|no|key|code)$", "", word)
-    return bool({word, stem} & INSTITUTIONS) or any(len(part) >= _LONG and part in word for part in INSTITUTIONS)

@@ -16,13 +16,24 @@ from shoal.schema.judgement.us_places import STATES
 from shoal.schema.name_words import EVENT, NUMBER, PERSON, PERSON_NUMBERS, PLACE_OR_THING
 
 __all__ = [
-    *("AGES", "DATES", "FREE_TEXT", "GEOGRAPHIC", "IDENTIFIERS", "NAMES", "OTHER_CODES", "PLACES_OF_ANY_SIZE"),
+    *(
+        "AGES",
+        "DATES",
+        "FREE_TEXT",
+        "GEOGRAPHIC",
+        "IDENTIFIERS",
+        "NAMES",
+        "OTHER_CODES",
+        "PLACES_OF_ANY_SIZE",
+        "SOCIAL_SECURITY",
+    ),
     *("Identifier", "named"),
 ]
 
 NAMES, GEOGRAPHIC, DATES, AGES, OTHER_CODES, FREE_TEXT = (
     *("names", "geographic subdivisions", "dates", "ages over 89", "other unique codes", "free text"),
 )
+SOCIAL_SECURITY = "social security numbers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +81,6 @@ _BYTE = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
 _PHONE = r"(?:\+?1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}"
 _EMAIL = r"[^@\s,;<>]+@[^@\s,;<>]+\.[A-Za-z]{2,}"
 _URL = r"(?:https?://|www\.)[^\s]+"
-_NAME = r"\p{Lu}[\p{Ll}'-]+"
 _COUNTED = ("number", "num", "no", "nbr", "id", "code")
 
 IDENTIFIERS: tuple[Identifier, ...] = (
@@ -78,24 +88,25 @@ IDENTIFIERS: tuple[Identifier, ...] = (
         *(
             "A",
             NAMES,
-            "surname firstname lastname fullname fname lname forename givenname familyname maidenname initials",
+            "surname firstname lastname fullname fname lname forename givenname familyname maidenname initials "
+            "vorname nachname familienname zuname prenom nomdefamille patronyme nombre apellido apellidos cognome "
+            "voornaam achternaam fornavn etternavn fornamn efternamn imie nazwisko jmeno prijmeni etunimi sukunimi "
+            "sobrenome",
         ),
-        form=rf"^(?:{_NAME},? {_NAME}(?: \p{{Lu}}\.?)?|{_NAME} \p{{Lu}}\.? {_NAME})$",
-        least_share=0.6,
     ),
     _one("E", "fax numbers", "fax faxnumber"),
     _one(
         *("F", "e-mail addresses", "email mail emailaddress"),
-        form=f"^{_EMAIL}$",
+        form=r"^\s*[^@\s,;<>]+\s*@\s*[^@\s,;<>]+\s*\.\s*[A-Za-z]{2,}\s*$",
         inside=_EMAIL,
     ),
     _one(
-        *("D", "telephone numbers", "telephone tel mobile cellphone", "phone homephone workphone"),
-        form=rf"^(?:{_PHONE}|\+\d[\d ()./-]{{7,18}}\d)$",
+        *("D", "telephone numbers", "telephone tel mobile cellphone handy mobil", "phone homephone workphone telefon"),
+        form=rf"^(?:{_PHONE}|\+\d[\d ()./-]{{7,18}}\d|0\d(?: \d\d){{4}})$",
         inside=rf"(?:^|[^\d-]){_PHONE}(?:$|[^\d-])",
     ),
     _one(
-        *("G", "social security numbers", "ssn sin nino", "socialsec"),
+        *("G", SOCIAL_SECURITY, "ssn sin nino", "socialsec"),
         form=r"^\d{3}-\d{2}-\d{4}$",
         inside=r"(?:^|[^\d-])\d{3}-\d{2}-\d{4}(?:$|[^\d-])",
     ),
@@ -107,7 +118,7 @@ IDENTIFIERS: tuple[Identifier, ...] = (
         | {"mbi", "hicn", "policy"},
         starts=("healthplan", "policyn", "insuranceid", "insuranceno"),
     ),
-    _one("J", "account numbers", "account acct iban accountno accountid"),
+    _one("J", "account numbers", "account acct iban accountno accountid konto kontonr"),
     _one(
         *("L", "vehicle identifiers and plates", "vin plate vehicle", "licenseplate licenceplate vehicleid"),
         form=r"^[A-HJ-NPR-Z0-9]{17}$",

@@ -127,8 +127,6 @@ def _found_in(column: str, distinct: pl.DataFrame, year: int | None) -> list[Fin
     n = int(distinct["count"].sum())
     counts = {i.title: (i, c) for i in IDENTIFIERS if (c := _matching(i, distinct)) > i.least_share * n}
     dates = read_dates(column, distinct, year=year)
-    if NAMES in counts and not _mostly_different(distinct):  # "United States" has the form of a name, too
-        del counts[NAMES]
     found = [_finding(column, i, c, n, by_name) for i, c in counts.values()]
     if dates is not None and (dates.sure or by_name is None or by_name.title == DATES):
         found.append(_dated(column, dates, distinct["count"], by_name))
@@ -179,10 +177,6 @@ def part_of_date(column: str, distinct: pl.DataFrame, *, judged: bool) -> Findin
     """Return the finding of a column that holds days or months of dates, beside another that holds the rest."""
     n = int(distinct["count"].sum())
     return replace(_plain(column, "C", DATES, n, n, by_name=judged), by_values=not judged, judged=judged)
-
-
-def _mostly_different(distinct: pl.DataFrame) -> bool:
-    return len(distinct) >= max(_FEWEST, 0.3 * int(distinct["count"].sum()))
 
 
 def _by_name_alone(identifier: Identifier, column: str, distinct: pl.DataFrame) -> int:
