@@ -22,7 +22,7 @@ from shoal.frame import Frame, adopt, enter, pick, series, with_columns
 from shoal.schema import Column, Kind, Role, Schema
 from shoal.schema.codes_seen import without_codes
 from shoal.schema.placeholder_ids import check_names_somebody
-from shoal.value import codes_of
+from shoal.value import codes_of, text_of
 
 __all__ = [
     "Prepared",
@@ -253,9 +253,8 @@ def _with_kind(content: pl.Series, column: Column, records: IntArray) -> Column:
     kind = column.kind or kind_of(content, column)
     levels = column.levels
     if kind == "ordinal" and levels is None and content.dtype == pl.Enum:
-        levels = tuple(content.dtype.categories)  # type: ignore[attr-defined]
-    if levels is not None and column.missing_codes:  # of a category, an absence is a level like any other
-        return replace(column, kind=kind, levels=(*levels, *column.missing_codes), missing_codes=None)
+        told = {text_of(code) for code in column.missing_codes or ()}
+        levels = tuple(level for level in content.dtype.categories if level not in told)  # type: ignore[attr-defined]
     return replace(column, kind=kind, levels=levels)
 
 
@@ -429,7 +428,7 @@ def levels_like(content: pl.Series, column: Column) -> pl.Series:
 
 def _own_levels(content: pl.Series, column: Column) -> pl.Series | None:
     """The declared levels in the column's own type; None where that type can't hold them."""
-    declared = pl.Series(column.name, list(column.levels or ()), strict=False)
+    declared = pl.Series(column.name, list(column.every_level), strict=False)
     try:
         if content.dtype in (pl.Categorical, pl.Enum):
             return declared.cast(pl.String).cast(content.dtype)

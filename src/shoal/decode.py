@@ -105,16 +105,25 @@ def _own_values(texts: pl.Series, coding: Coding) -> FloatArray:
 def _typical(coding: Coding, cell: IntArray, original: FloatArray, n: int) -> FloatArray:
     """The typical code of the records behind each cell; the centre of all where there are none."""
     counts = np.bincount(cell, minlength=n)
-    if coding.atoms is not None:
+    if coding.atoms is not None and coding.levels is None:
         return _typical_number_or_reason(coding, cell, original, n)
     if coding.kind == "numeric":
         sums = np.bincount(cell, weights=np.nan_to_num(original, nan=coding.center), minlength=n)
         return np.where(counts > 0, sums / np.maximum(counts, 1), coding.center)
     if coding.kind == "ordinal":
-        order, starts = np.lexsort((original, cell)), np.cumsum(counts) - counts
-        middle = np.minimum(starts + counts // 2, max(0, len(cell) - 1))
-        return np.where(counts > 0, original[order][middle], 0.0)
+        return _middle_levels(coding, cell, original, counts)
     return _modes(cell, original.astype(np.int64), n)
+
+
+def _middle_levels(coding: Coding, cell: IntArray, original: FloatArray, counts: IntArray) -> FloatArray:
+    """The middle of the levels behind each cell, or the most frequent absence where most have no level."""
+    n, absent = len(counts), coding.is_absent(original)
+    n_has = np.bincount(cell[~absent], minlength=n)
+    order, starts = np.lexsort((original, cell)), np.cumsum(counts) - counts
+    middle = np.minimum(starts + n_has // 2, max(0, len(cell) - 1))
+    levels = np.where(counts > 0, original[order][middle], 0.0)
+    reasons = _modes(cell[absent], original[absent].astype(np.int64), n)
+    return np.where(2 * n_has < counts, reasons, levels)
 
 
 def _typical_number_or_reason(coding: Coding, cell: IntArray, original: FloatArray, n: int) -> FloatArray:

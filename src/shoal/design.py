@@ -9,7 +9,8 @@ gives
   combinations;
 - the **matrix**. ``"dummy"``: one indicator per cell but the first, so each function is arbitrary. ``"numeric"``:
   numbers and the positions of ordinal levels enter as (x − centre) / scale, so each function is linear; nominal columns
-  have no order and keep their indicators. No intercept: the models add it.
+  have no order and keep their indicators. An absence, coded or missing, has an indicator beside the number, which is 0
+  for it. No intercept: the models add it.
 
 Only cells that were seen get an indicator: others fall in with the first one.
 """
@@ -29,7 +30,7 @@ from shoal.domain.bins import midpoints, quantiles
 from shoal.domain.declared import declared_levels, floats, learn_levels
 from shoal.frame import Frame, series
 from shoal.schema import Column
-from shoal.value import unknown_levels
+from shoal.value import same_as, unknown_levels
 
 __all__ = ["Coding", "Design", "Factor", "distinct_rows", "joint_cells"]
 
@@ -46,6 +47,7 @@ class Factor:
     seen: BoolArray
     centre: float = 0.0
     scale: float = 1.0
+    n_absent: int = 0
 
     @classmethod
     def learn(cls, contents: Sequence[pl.Series], weights: FloatArray, column: Column, bins: int) -> Factor:
@@ -55,12 +57,11 @@ class Factor:
         """
         axis = _numeric_axis(contents, weights, column, bins) if column.kind == "numeric" else _axis(contents, column)
         codes = [_codes(axis, content) for content in contents]
-        present = codes[0] if axis.numeric else np.minimum(codes[0], max(0, axis.n_known - 1))
-        centre = float(np.average(present, weights=weights))
-        scale = float(np.sqrt(np.average((present - centre) ** 2, weights=weights)))
+        n_absent = 0 if axis.levels is None else int(same_as(axis.levels, column.absences).sum())
+        weights = weights if axis.numeric else np.where(codes[0] < axis.n_known - n_absent, weights, 0.0)
+        centre, scale = _place(codes[0], weights)
         seen = np.bincount(_cells(axis, np.concatenate(codes)), minlength=axis.size) > 0
-        flat = scale <= 1e-12 * max(1.0, abs(centre))
-        return cls(axis=axis, seen=seen, centre=centre, scale=1.0 if flat else scale)
+        return cls(axis=axis, seen=seen, centre=centre, scale=scale, n_absent=n_absent)
 
     @property
     def name(self) -> str:
@@ -87,16 +88,26 @@ class Factor:
         linear = (codes - self.centre) / self.scale
         if self.axis.numeric:
             return linear[:, None]
-        missing = codes == self.axis.n_known
-        linear = np.where(missing, 0.0, linear)
-        return np.column_stack((linear, missing)) if self.seen[-1] else linear[:, None]
+        absent = codes[:, None] == self._absent_cells
+        return np.column_stack((np.where(codes >= self._n_present, 0.0, linear), absent))
 
     def column_names(self, coding: Coding) -> list[str]:
         """What the columns of its share of the design matrix stand for."""
         if self._spread(coding):
             return [f"{self.name} = {self.axis.label(int(cell))}" for cell in np.flatnonzero(self.seen)[1:]]
-        missing = [f"{self.name} = missing"] if not self.axis.numeric and self.seen[-1] else []
-        return [self.name, *missing]
+        cells = () if self.axis.numeric else self._absent_cells
+        return [self.name, *(f"{self.name} = {self.axis.label(int(cell))}" for cell in cells)]
+
+    @property
+    def _n_present(self) -> int:
+        """How many levels are no absence; those that are come after them."""
+        return self.axis.n_known - self.n_absent
+
+    @property
+    def _absent_cells(self) -> IntArray:
+        """The cells of absences that were seen: codes for one, and a missing level."""
+        cells = np.arange(self._n_present, self.axis.n_known + 1)
+        return cells[self.seen[cells]]
 
     def _spread(self, coding: Coding) -> bool:
         return coding == "dummy" or self.axis.kind == "nominal"
@@ -156,6 +167,15 @@ def _keys(cells: IntArray) -> IntArray:
             size = int(keys.max(initial=0)) + 1
         keys, size = keys * width + column, size * width
     return keys
+
+
+def _place(codes: FloatArray, weights: FloatArray) -> tuple[float, float]:
+    """Weighted mean and deviation; 0 and 1 where nothing has a weight."""
+    if not weights.sum() > 0:
+        return 0.0, 1.0
+    centre = float(np.average(codes, weights=weights))
+    scale = float(np.sqrt(np.average((codes - centre) ** 2, weights=weights)))
+    return centre, 1.0 if scale <= 1e-12 * max(1.0, abs(centre)) else scale
 
 
 def _axis(contents: Sequence[pl.Series], column: Column) -> Axis:

@@ -16,6 +16,10 @@ makes the numbers comparable:
 As a code, a reason is a number beyond the largest: as far from it as the smallest is (the range), each further one
 a range farther. What a mask writes is a number up to the middle of that gap, a reason beyond.
 
+- a level or a reason: an ordinal column in which some levels stand for an absence (`Column.absences`) or cells are
+  empty has the same two parts. Its codes are positions, those of absences after all levels; `Coding.apart` moves them
+  as far away as those of a number lie.
+
 A missing category is a level of its own, after the last. Constant columns become zeros. Means and deviations are
 summed in sorted order, so a permutation of the rows changes no bit of them.
 """
@@ -40,7 +44,7 @@ from shoal.domain.declared import learn_levels
 from shoal.errors import ColumnError
 from shoal.frame import Frame, adopt, enter, series, with_columns
 from shoal.schema import Column, Kind
-from shoal.value import codes_of
+from shoal.value import codes_of, same_as
 
 __all__ = ["Coding", "Encoder", "absences", "coding_of_counts", "palette", "readable", "step_of", "with_atoms"]
 
@@ -51,6 +55,7 @@ _WIDEST_MATRIX = 2**31  # bytes
 class Coding:
     """How one column becomes numbers: its levels, its place and spread, and a row that shows each level.
 
+    `shares` are those of the levels; of a column with atoms, those of a value and of each reason.
     `step` is what all numbers of the column are multiples of, if anything. `absent` are the numbers that stand for an
     absence (NaN: an empty cell), `atoms` their codes, `edge` what all of these exceed; without atoms an absence has no
     code and is NaN.
@@ -112,6 +117,8 @@ class Coding:
     @property
     def reach(self) -> float:
         """How far apart two values can be; infinite where nothing says so."""
+        if self.levels is not None and self.atoms is not None:
+            return max(float(self.atoms[0]) - 1, 1.0)
         return np.inf if self.atoms is None else float(2 * (self.atoms[0] - self.edge))
 
     def codes(self, column: pl.Series) -> FloatArray:
@@ -152,7 +159,16 @@ class Coding:
         if self.atoms is None:
             return np.zeros(len(codes), dtype=np.int64)
         cuts = np.concatenate(([self.edge], (self.atoms[1:] + self.atoms[:-1]) / 2))
+        if self.levels is not None:  # a release may hold empty cells where the original has none
+            cuts = np.append(cuts, self.n_levels - 0.5)
         return np.searchsorted(cuts, codes, side="left")
+
+    def apart(self, codes: FloatArray) -> FloatArray:
+        """The codes with each absence among levels as far beyond them as one of numbers lies beyond these."""
+        if self.atoms is None or self.levels is None:
+            return codes
+        top, reason = self.atoms[0] - 1, self.reason(codes)
+        return np.where(reason > 0, top + max(top, 1.0) * reason, codes)
 
     def parts(self, codes: FloatArray) -> list[tuple[FloatArray, float]]:
         """The column as coordinates, or as levels with the height of their indicators: one part, or two (see above)."""
@@ -176,8 +192,10 @@ class Coding:
         if self.examples is None:
             return codes if self.atoms is None else self._snap_reasons(codes)
         seen = np.flatnonzero(self.examples >= 0)
-        cuts = (seen[1:] + seen[:-1]) / 2
-        return seen[np.searchsorted(cuts, codes, side="left")].astype(np.float64)
+        known, absent = seen[seen <= self.edge], seen[seen > self.edge]
+        if not len(known) or not len(absent):
+            return _nearest(seen, codes)
+        return np.where(self.is_absent(codes), _nearest(absent, codes), _nearest(known, codes))
 
     def _snap_reasons(self, codes: FloatArray) -> FloatArray:
         found = self.reason(codes)
@@ -225,6 +243,10 @@ class Encoder:
     def standardise(self, codes: FloatArray) -> FloatArray:
         """Codes on the standardised scale, column by column (nominal ones by frequency rank)."""
         return (codes - self._centers) / self._scales
+
+    def apart(self, codes: FloatArray) -> FloatArray:
+        """Codes with absences among levels as far away as those of numbers."""
+        return np.column_stack([c.apart(codes[:, j]) for j, c in enumerate(self.codings)]) if self.codings else codes
 
     def restore(self, standardised: FloatArray) -> FloatArray:
         """Undo `standardise`, to rounding error."""
@@ -285,6 +307,12 @@ def readable(prepared: Prepared, names: Iterable[str]) -> dict[str, Coding]:
     return found
 
 
+def _nearest(seen: IntArray, codes: FloatArray) -> FloatArray:
+    """The nearest of the codes `seen`; ties go down."""
+    cuts = (seen[1:] + seen[:-1]) / 2
+    return seen[np.searchsorted(cuts, codes, side="left")].astype(np.float64)
+
+
 def _shared(prepared: Prepared) -> dict[str, Coding]:
     return prepared.once("codings", dict)
 
@@ -298,19 +326,22 @@ def coding_of_counts(values: pl.Series, counts: IntArray, column: Column) -> Cod
     codes = axis.encode(values)
     has_missing = bool(values.is_null().any())
     total = np.bincount(codes, weights=counts, minlength=axis.n_known + has_missing)
-    number = np.arange(len(total))
-    center = float((number * total).sum() / total.sum())
-    scale = float(np.sqrt((total * (number - center) ** 2).sum() / total.sum())) or 1.0
-    return Coding(
+    number = np.arange(len(total), dtype=np.float64)
+    coding = Coding(
         axis=axis,
         has_missing=has_missing,
         shares=total / total.sum(),
-        examples=np.where(total > 0, number, -1),
-        center=center,
-        scale=scale,
+        examples=np.where(total > 0, np.arange(len(total)), -1),
+        center=0.0,
+        scale=1.0,
         integral=True,
         n_distinct=int((total > 0).sum()),
     )
+    coding = _set_apart(coding, column)
+    own = np.where(coding.is_absent(number), 0.0, total)
+    center = float((number * own).sum() / (own.sum() or 1.0))
+    scale = float(np.sqrt((own * (number - center) ** 2).sum() / (own.sum() or 1.0))) or 1.0
+    return replace(coding, center=center, scale=scale)
 
 
 def palette(codings: Iterable[Coding]) -> pl.DataFrame:
@@ -341,11 +372,25 @@ def _learn(content: pl.Series, column: Column) -> Coding:
     counts = np.bincount(codes, minlength=n_levels)
     first = np.full(n_levels, -1, dtype=np.int64)
     first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
-    center, scale = _place(codes.astype(np.float64))
     shares = counts / max(1, counts.sum())
-    return Coding(
-        axis=axis, has_missing=has_missing, shares=shares, examples=first, center=center, scale=scale, integral=True
+    coding = Coding(
+        axis=axis, has_missing=has_missing, shares=shares, examples=first, center=0.0, scale=1.0, integral=True
     )
+    coding = _set_apart(coding, column)
+    positions = codes.astype(np.float64)
+    center, scale = _place(positions[~coding.is_absent(positions)])
+    return replace(coding, center=center, scale=scale)
+
+
+def _set_apart(coding: Coding, column: Column) -> Coding:
+    """The coding of ordered levels with the last ones, which stand for an absence, as reasons."""
+    if coding.kind != "ordinal" or coding.levels is None or coding.shares is None:
+        return coding
+    n_known = len(coding.levels) - int(same_as(coding.levels, column.absences).sum())
+    if n_known == coding.n_levels:
+        return coding
+    shares = np.append(coding.shares[:n_known].sum(), coding.shares[n_known:])
+    return replace(coding, shares=shares, atoms=np.arange(n_known, coding.n_levels, dtype=float), edge=n_known - 0.5)
 
 
 def _learn_numbers(content: pl.Series, column: Column) -> Coding:

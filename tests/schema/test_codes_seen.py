@@ -4,8 +4,9 @@ import polars as pl
 import pytest
 
 from shoal.errors import SchemaError
-from shoal.schema import Column
-from shoal.schema.codes_seen import codes_seen, question
+from shoal.frame import enter
+from shoal.schema import Column, Schema
+from shoal.schema.codes_seen import codes_seen, question, undeclared
 from shoal.schema.evidence import look
 from shoal.schema.infer import propose
 
@@ -95,3 +96,20 @@ def test_few_numbers_with_a_word_for_an_absence_are_numbers_unless_they_are_code
     made = propose(pl.DataFrame({name: ["0", "1", "2", "3", "N"] * 10})).schema[name]
     assert made.kind == kind
     assert made.missing_codes == ({"N": "unknown"} if kind == "ordinal" else None)
+
+
+def test_a_code_among_listed_levels_of_an_ordinal_column_is_asked_about():
+    levels = [0, 1, 2, 3, 97]
+    table = pl.DataFrame({"children": levels * 6, "opinion": ["1", "2", "3", "4", "97"] * 6})
+    proposal = propose(table)
+    assert proposal.schema["opinion"].kind == "ordinal"
+    assert all("Does 97 (6 cells) stand for an absence?" in proposal.comments[name] for name in table.columns)
+    listed = Schema.of(
+        quasi=["children", "opinion"], kinds=dict.fromkeys(table.columns, "ordinal"), levels={"children": levels}
+    )
+    asked = undeclared(enter(table), listed)
+    assert asked["children"].endswith("and take it out of the levels")
+    assert asked["opinion"].endswith('missing_codes = { "97" = "unknown" }')
+    codes = {name: {97: "refused"} for name in table.columns}
+    declared = Schema.of(quasi=table.columns, kinds=dict.fromkeys(table.columns, "ordinal"), missing_codes=codes)
+    assert undeclared(enter(table), declared) == {}

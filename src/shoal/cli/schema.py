@@ -33,6 +33,7 @@ from shoal.recipe.rules import check_rules, rule_faults
 from shoal.repair import problems_of, safe_fixes
 from shoal.schema import LinkedSchema, Schema, read_schema
 from shoal.schema.amend import amended
+from shoal.schema.codes_seen import undeclared
 from shoal.schema.infer import Proposal, propose
 from shoal.schema.infer_linked import LinkedProposal, propose_linked
 from shoal.schema.person_key import unit_warnings
@@ -242,7 +243,8 @@ def check(
     prepared = prepare(table, rules)
     Problems([*rule_faults(prepared), *derived_faults(prepared)]).raise_if_any()
     answer(n_usable=prepared.n, n_rows=prepared.n_original, columns=[c.name for c in prepared.schema.columns])
-    notes = (*prepared.notes, *unit_warnings(table, rules))
+    asked = undeclared(prepared.frame, rules)
+    notes = (*prepared.notes, *unit_warnings(table, rules), *(f"{name}: {words}" for name, words in asked.items()))
     answer(notes=notes)
     rows = [[c.name, c.role, c.kind or "", str(c.missing)] for c in prepared.schema.columns]
     print_table(f"{prepared.n:,} of {prepared.n_original:,} rows usable", ["column", "role", "kind", "missing"], rows)

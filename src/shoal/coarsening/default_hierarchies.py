@@ -2,7 +2,7 @@
 
 - numbers: intervals whose widths double, from about a twentieth of the range (the declared bounds, else the values) in
   steps of 1, 2 or 5 times a power of ten;
-- ordinal levels: neighbours merged by twos, fours and so on;
+- ordinal levels: neighbours merged by twos, fours and so on; what stands for an absence is no neighbour and stays;
 - dates: year and month, quarter, year, decade;
 - diagnoses, drugs, ZIP codes and places, by name and form: what they lie in (`shoal.coarsening.code_systems`);
 - texts of digits of one length (other codes): ever shorter prefixes;
@@ -15,22 +15,23 @@ only. Declare bounds and levels where that matters.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
 from shoal.coarsening.code_systems import SYSTEMS, System
 from shoal.coarsening.hierarchy import Hierarchy, Ladder, distinct_values, hierarchy_error
 from shoal.coarsening.intervals import nice
-from shoal.coarsening.steps import Step, as_text, keeping
+from shoal.coarsening.steps import Step, TreeLevel, as_text, keeping
 from shoal.conform import levels_like
 from shoal.domain.absence import bare, kept_codes
 from shoal.domain.declared import is_whole
 from shoal.errors import ParameterError
-from shoal.schema import Column
+from shoal.schema import Column, Level
 from shoal.schema.infer import words_in
+from shoal.value import same_as, text_of
 
 __all__ = ["default_hierarchy", "follows_schema", "hierarchy_for", "ladder_for"]
 
@@ -51,7 +52,13 @@ def hierarchy_for(content: pl.Series, column: Column) -> Hierarchy:
     except ParameterError as error:
         raise hierarchy_error(column.name, error) from None
     codes = kept_codes(column)
-    return replace(hierarchy, steps=tuple(keeping(step, codes) for step in hierarchy.steps))
+    return replace(hierarchy, steps=tuple(keeping(step, _unlisted(codes, step)) for step in hierarchy.steps))
+
+
+def _unlisted(codes: Mapping[Any, Level], step: Step) -> Mapping[Any, Level]:
+    """The codes that a declared table doesn't list: those that it lists are written as it says."""
+    listed = {row[0] for row in step.rows} if isinstance(step, TreeLevel) else set()
+    return {code: written for code, written in codes.items() if text_of(written) not in listed}
 
 
 def default_hierarchy(content: pl.Series, column: Column) -> Hierarchy:
@@ -123,6 +130,7 @@ def _range(content: pl.Series) -> tuple[float, float]:
 def _neighbours(content: pl.Series, column: Column) -> Hierarchy:
     """Levels merged by twos, fours and so on, each named by its first and last level."""
     ordered = levels_like(content, column) if column.levels is not None else distinct_values(content.drop_nulls())[1]
+    ordered = ordered.filter(~pl.Series(same_as(ordered, column.absences)))
     names = tuple(as_text(ordered).to_list())
     sizes = [2**power for power in range(1, len(names).bit_length()) if 2**power < len(names)]
     if not sizes:

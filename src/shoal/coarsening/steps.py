@@ -34,7 +34,7 @@ from shoal.coarsening.intervals import between, is_whole, of_width, tidy
 from shoal.errors import ColumnError, ParameterError
 from shoal.params import Help, Range, build, check, to_dict
 from shoal.schema import Level
-from shoal.value import text_of
+from shoal.value import canonical, text_of
 
 __all__ = [
     "Bins",
@@ -102,7 +102,7 @@ class Keeping(Step):
         if not content.dtype.is_numeric():
             return self._beside_texts(content)
         numbers = content.cast(pl.Float64)
-        is_code = numbers.is_in(pl.Series(list(self.codes), dtype=pl.Float64).implode()).fill_null(False)
+        is_code = numbers.is_in(pl.Series(self._numbers, dtype=pl.Float64).implode()).fill_null(False)
         done = self.step.apply(content.set(is_code, None))
         return done.zip_with(~is_code, self._spelled(numbers, done.dtype))
 
@@ -116,8 +116,20 @@ class Keeping(Step):
     def _spelled(self, numbers: pl.Series, dtype: pl.DataType) -> pl.Series:
         if dtype.is_numeric():
             return numbers.cast(dtype)
-        names = [text_of(code) for code in self.codes.values()]
-        return numbers.replace_strict(list(self.codes), names, default=None, return_dtype=pl.String)
+        names = {number: text_of(self.codes[code]) for code, number in self._read.items()}
+        return numbers.replace_strict(list(names), list(names.values()), default=None, return_dtype=pl.String)
+
+    @property
+    def _numbers(self) -> list[float]:
+        """The codes that can stand in a column of numbers."""
+        return list(self._read.values())
+
+    @property
+    def _read(self) -> dict[Any, float]:
+        """Each code that is a number, as it is written and as that number."""
+        texts = canonical(pl.Series([text_of(code) for code in self.codes], dtype=pl.String))
+        found = zip(self.codes, texts.cast(pl.Float64, strict=False), strict=True)
+        return {code: number for code, number in found if number is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ from shoal.conform import Prepared
 from shoal.encode import Coding, Encoder
 from shoal.frame import series
 from shoal.schema import Column, Kind, Level
-from shoal.value import text_of
+from shoal.value import same_as, text_of
 
 __all__ = ["Axis", "Boxes", "axes_of", "one_zero"]
 
@@ -253,7 +253,7 @@ def one_zero(prepared: Prepared, columns: Mapping[str, pl.Series]) -> dict[str, 
 def _axis(coding: Coding, codes: FloatArray, column: Column) -> Axis:
     if coding.levels is None:
         return _numbers(coding, codes, column.reasons)
-    return _levels(coding, codes.astype(np.int64), [text_of(code) for code in column.date_codes])
+    return _levels(coding, codes.astype(np.int64), column.absences)
 
 
 def _numbers(coding: Coding, found: FloatArray, names: Mapping[float, Level]) -> Axis:
@@ -291,7 +291,7 @@ def _numbers_or_reasons(coding: Coding, found: FloatArray, names: Mapping[float,
     )
 
 
-def _levels(coding: Coding, codes: IntArray, absences: Sequence[str]) -> Axis:
+def _levels(coding: Coding, codes: IntArray, absences: Sequence[Level]) -> Axis:
     """Levels in their own order: declared or sorted for ordinal ones, sorted as texts for nominal ones.
 
     Those of the levels that are `absences` stand behind all others (`shoal.domain.declared.learn_levels`).
@@ -299,6 +299,7 @@ def _levels(coding: Coding, codes: IntArray, absences: Sequence[str]) -> Axis:
     assert coding.levels is not None
     texts = coding.levels.cast(pl.String)
     place = None
+    n_absent = int(coding.has_missing) + int(same_as(coding.levels, absences).sum())
     if coding.kind == "ordinal":
         place = np.arange(coding.n_levels) / max(1, coding.n_levels - 1)
     else:
@@ -307,7 +308,6 @@ def _levels(coding: Coding, codes: IntArray, absences: Sequence[str]) -> Axis:
         texts, codes = texts.gather(order), rank[codes]
     if coding.has_missing:
         texts = texts.append(pl.Series([None], dtype=pl.String))
-    n_absent = int(coding.has_missing) + int(coding.levels.cast(pl.String).is_in(list(absences)).sum())
     return Axis(name=coding.name, kind=coding.kind, codes=codes, texts=texts, place=place, n_absent=n_absent)
 
 

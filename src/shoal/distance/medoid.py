@@ -41,19 +41,28 @@ def medoids(
 
 def _center(space: Space, values: FloatArray, labels: IntArray, among: FloatArray, whole: bool) -> FloatArray:
     if space.shape == "line":
-        return lower_medians(values, labels)
+        return lower_medians(values, labels, space.edge)
     if space.table is None:
         return modes(values, labels)
     levels = np.arange(len(space.table)) if whole else np.unique(among).astype(np.int64)
     return _least_sums(space.table, values.astype(np.int64), labels, levels)
 
 
-def lower_medians(values: FloatArray, labels: IntArray) -> FloatArray:
-    """The lower median of each group."""
-    counts = np.bincount(labels)
+def lower_medians(values: FloatArray, labels: IntArray, edge: float = np.inf) -> FloatArray:
+    """The lower median of each group.
+
+    What lies beyond `edge` stands for an absence: the median is that of the others, or the most frequent absence where
+    more than half of a group have one.
+    """
+    counts, has = np.bincount(labels), values <= edge
+    n_has = np.bincount(labels[has], minlength=len(counts))
     ordered = values[np.lexsort((values, labels))]
     starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
-    middle: FloatArray = ordered[starts + (counts - 1) // 2]
+    middle: FloatArray = ordered[starts + np.maximum(n_has - 1, 0) // 2]
+    mostly = 2 * n_has < counts
+    rows = np.flatnonzero(mostly[labels] & ~has)
+    if len(rows):
+        middle[mostly] = modes(values[rows], np.unique(labels[rows], return_inverse=True)[1])
     return middle
 
 

@@ -175,6 +175,8 @@ class Space:
         The code at each position of a table column over numbers; None where positions are codes.
     mapping
         From distances to mapped ones.
+    edge
+        What the positions of absences exceed, on a line.
     """
 
     name: str
@@ -182,6 +184,7 @@ class Space:
     mapping: Knots
     table: FloatArray | None = None
     values: FloatArray | None = None
+    edge: float = np.inf
 
     @classmethod
     def fit(cls, column: Column, coding: Coding, codes: FloatArray, *, whole: bool = False) -> Space:
@@ -192,7 +195,10 @@ class Space:
             return _tabled(metric, coding, codes, whole)
         if metric.kind == "nominal":
             return cls(name=coding.name, shape="equal", mapping=map_distances(*_equal_pairs(codes)))
-        return cls(name=coding.name, shape="line", mapping=map_distances(*line_pairs(codes, coding.reach)))
+        if coding.levels is not None and coding.atoms is not None and coding.n_levels <= _MOST_TABLED:
+            return _of_table(coding.name, _apart_table(coding), codes)
+        mapping = map_distances(*line_pairs(codes, coding.reach))
+        return cls(name=coding.name, shape="line", mapping=mapping, edge=coding.edge)
 
     def positions(self, codes: FloatArray) -> FloatArray:
         """Where the codes of a column lie in the space."""
@@ -292,10 +298,26 @@ def _tabled(metric: Metric, coding: Coding, codes: FloatArray, whole: bool) -> S
         table = metric.distances(_as_written(metric, pl.Series(values)), coding.name)
     else:
         values, table = None, _level_table(metric, coding, coding.levels, whole)
-    bare = Space(name=coding.name, shape="table", mapping=_FLAT, table=table, values=values)
+    return _of_table(coding.name, table, codes, values)
+
+
+def _of_table(name: str, table: FloatArray, codes: FloatArray, values: FloatArray | None = None) -> Space:
+    bare = Space(name=name, shape="table", mapping=_FLAT, table=table, values=values)
     places = bare.positions(codes).astype(np.int64)
-    mapping = map_distances(*table_pairs(table, places))
-    return Space(name=coding.name, shape="table", mapping=mapping, table=table, values=values)
+    return replace(bare, mapping=map_distances(*table_pairs(table, places)))
+
+
+_MOST_TABLED = 2000
+"""Levels up to which distances between them are a table; more (dates, say) lie on a line, absences at its end."""
+
+
+def _apart_table(coding: Coding) -> FloatArray:
+    """Differences of positions; an absence is as far from everything as two levels can be."""
+    place = np.arange(coding.n_levels, dtype=np.float64)
+    absent = coding.is_absent(place)
+    table = np.where(absent[:, None] | absent, coding.reach, np.abs(place[:, None] - place))
+    np.fill_diagonal(table, 0.0)
+    return table
 
 
 _FLAT = Knots(x=np.array([0.0, 1.0]), y=np.array([0.0, 1.0]))

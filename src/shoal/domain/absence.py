@@ -18,7 +18,7 @@ from shoal.arrays import BoolArray, FloatArray
 from shoal.domain.declared import floats, numbers_of
 from shoal.errors import ColumnError
 from shoal.schema import Column, Level
-from shoal.value import canonical, codes_of, text_of
+from shoal.value import canonical, codes_of, same_as, text_of
 
 __all__ = ["bare", "coded", "kept_codes", "numbers", "stands_for_absence", "written"]
 
@@ -82,11 +82,17 @@ def numbers(content: pl.Series, column: Column) -> FloatArray:
 
 def kept_codes(column: Column) -> dict[Any, Level]:
     """The values of a prepared column that stand for an absence, as it holds them, and how each is written."""
-    return column.reasons or {text_of(code): code for code in column.date_codes}
+    ordered = column.kind == "ordinal" or bool(column.date_codes)
+    return column.reasons or ({text_of(code): code for code in column.absences} if ordered else {})
 
 
 def bare(content: pl.Series, column: Column) -> pl.Series:
-    """A prepared column with its codes as missing values; one of dates or codes is one of dates then."""
+    """A prepared column with its codes as missing values; one of dates or codes is one of dates then.
+
+    Codes of a nominal column are levels like any other and stay.
+    """
+    if column.kind == "ordinal" and column.absences and not column.date_codes:
+        return content.set(pl.Series(same_as(content, column.absences)), None)
     if column.date_codes and content.dtype == pl.String:
         left = content.set(content.is_in(list(kept_codes(column))), None)
         dates = left.str.to_date("%Y-%m-%d", strict=False)

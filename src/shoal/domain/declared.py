@@ -30,7 +30,7 @@ from shoal.errors import ColumnError, Problems
 from shoal.files.column_types import as_dates
 from shoal.frame import Frame, adopt, series, with_columns
 from shoal.schema import Column, Kind, Level, Schema
-from shoal.value import canonical, text_of
+from shoal.value import canonical, codes_of, text_of
 
 __all__ = [
     "content_of",
@@ -68,8 +68,8 @@ def is_whole(column: Column) -> bool:
 
 
 def declared_levels(column: Column) -> pl.Series:
-    """The levels of a column in the type that they themselves have."""
-    levels = column.levels or ()
+    """The levels of a column in the type that they themselves have, what stands for an absence last."""
+    levels = column.every_level
     if all(isinstance(level, bool) for level in levels):
         return pl.Series(column.name, levels, dtype=pl.Boolean)
     if all(isinstance(level, int) and -(2**63) <= level < 2**63 for level in levels):
@@ -191,6 +191,8 @@ def type_named(word: str, levels: Sequence[Level]) -> Any:
 def learn_levels(contents: Sequence[pl.Series], column: Column) -> pl.Series:
     """The levels that occur, sorted: numbers by size, an ordinal column by its own order, all else as texts.
 
+    What stands for an absence comes after all levels of an ordinal column.
+
     Where types differ between tables, the levels are texts that agree between them.
     """
     if column.date_codes:
@@ -199,9 +201,19 @@ def learn_levels(contents: Sequence[pl.Series], column: Column) -> pl.Series:
     if len(found) > 1:
         found = _of_one_type(found)
     levels = pl.concat(found).unique()
-    if levels.dtype in (pl.Categorical, pl.Enum) and column.kind != "ordinal":
+    if column.kind != "ordinal" and levels.dtype in (pl.Categorical, pl.Enum):
         return levels.gather(levels.cast(pl.String).arg_sort())
-    return levels.sort()
+    return _absences_last(levels.sort(), column) if column.kind == "ordinal" else levels.sort()
+
+
+def _absences_last(levels: pl.Series, column: Column) -> pl.Series:
+    """Levels in their order, then what stands for an absence in that of the schema."""
+    told = column.absences
+    if not told:
+        return levels
+    place = codes_of(levels, pl.Series([text_of(code) for code in told], dtype=pl.String))
+    order = np.where((place >= 0) & (place < len(told)), place, -1)
+    return levels.gather(np.argsort(order, kind="stable"))
 
 
 def _dates_before_codes(contents: Sequence[pl.Series], column: Column) -> pl.Series:

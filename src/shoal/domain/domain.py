@@ -147,16 +147,9 @@ def conformed(frame: Frame, schema: Schema) -> pl.DataFrame:
     return pl.DataFrame(each_of(lambda name: _conformed(read, name, declared.get(name)), frame.columns))
 
 
-def with_codes_as_levels(column: Column) -> Column:
-    """Of a category, an absence is a level like any other."""
-    if column.levels is None or not column.missing_codes:
-        return column
-    return replace(column, levels=(*column.levels, *column.missing_codes), missing_codes=None)
-
-
 def _conformed(frame: Frame, name: str, column: Column | None) -> pl.Series:
     if column is not None and column.levels is not None:
-        axis = Axis.declare(with_codes_as_levels(column))
+        axis = Axis.declare(column)
         return axis.decode(axis.encode(content_of(frame, name)))
     if column is not None and column.missing_codes and declared_kind(column) == "numeric":
         return coded(content_of(frame, name), replace(column, kind="numeric"))

@@ -2,8 +2,8 @@
 
 Numeric columns get the group's mean (rounded where the column holds whole numbers, or to its declared step), ordinal
 ones the mean position rounded to the nearest level that occurs, nominal ones the group's most frequent level (ties: the
-level more frequent overall). A number or a reason: the mean of the numbers where at least half of the group have one,
-else the most frequent reason.
+level more frequent overall). A number or a reason, a level or a reason: the mean of the numbers or positions
+where at least half of the group have one, else the most frequent reason; an absence is never averaged with a value.
 
 With ``center="medoid"`` the centre is a value that occurs (Miche et al. 2016, eq 3): the lower median of numbers and
 positions, the most frequent level of nominal columns. `Flatten` does the same under metrics of the user's own.
@@ -81,7 +81,9 @@ class Centroid(BlindMask):
 
 def _medoids(sets: ValueSets) -> FloatArray:
     columns = [
-        (modes if coding.kind == "nominal" else lower_medians)(sets.values[:, j], sets.groups)
+        modes(sets.values[:, j], sets.groups)
+        if coding.kind == "nominal"
+        else lower_medians(sets.values[:, j], sets.groups, coding.edge)
         for j, coding in enumerate(sets.encoder.codings)
     ]
     return np.column_stack(columns)
@@ -104,10 +106,12 @@ def _number_or_reason(sets: ValueSets, j: int, coding: Coding) -> FloatArray:
     n_present = np.bincount(sets.groups[~absent], minlength=n_groups)
     deviations = np.where(absent, 0.0, column - coding.center)
     means = coding.center + np.add.reduceat(deviations, sets.offsets[:-1]) / np.maximum(n_present, 1)
-    counts = np.zeros((n_groups, len(coding.absent) + 1))
+    atoms = np.asarray(coding.atoms)
+    counts = np.zeros((n_groups, len(atoms) + 1))
     np.add.at(counts, (sets.groups, coding.reason(column)), 1.0)
-    commonest = np.asarray(coding.atoms)[counts[:, 1:].argmax(axis=1)]
-    return np.where(2 * n_present >= sets.sizes, np.minimum(coding.to_step(means), coding.edge), commonest)
+    commonest = atoms[counts[:, 1:].argmax(axis=1)]
+    means = coding.snap(np.minimum(coding.to_step(means), coding.edge))
+    return np.where(2 * n_present >= sets.sizes, means, commonest)
 
 
 def _mode(sets: ValueSets, j: int, coding: Coding) -> FloatArray:

@@ -80,20 +80,27 @@ class IndividualRanking(AwareMask):
         units = None if state.prepared.schema.unit is None else state.prepared.units()
         for name in names:
             j = state.encoder.names.index(name)
-            ranked = order[np.argsort(codes[order, j], kind="stable")]
+            coding = state.encoder.codings[j]
+            known = order[~coding.is_absent(codes[order, j])]
+            if not len(known):
+                continue
+            ranked = known[np.argsort(codes[known, j], kind="stable")]
             runs = runs_of(len(ranked), size) if units is None else runs_of_persons(units[ranked], size)
-            codes[ranked, j] = state.encoder.codings[j].snap(_means(codes[ranked, j], runs))
+            codes[ranked, j] = coding.snap(np.minimum(_means(codes[ranked, j], runs), coding.edge))
         return state.holding(codes, mask="individual ranking", columns=len(names), smallest_run=size)
 
     def caveats(self, state: Masking) -> tuple[str, ...]:
         """Nothing is proved about who can be found."""
-        return (_MEASURED,)
+        absent = [coding.name for coding in state.encoder.codings if coding.atoms is not None]
+        return (_MEASURED, _ABSENT.format(names=", ".join(absent))) if absent else (_MEASURED,)
 
 
 _MEASURED = (
     "Microaggregation column by column makes every value common in its column, not the combination of values: records "
     "stay as unique as before. What is left was measured, not proved."
 )
+
+_ABSENT = "Absences are no value to average and stay with their records, however few have one: {names}."
 
 
 def _means(values: FloatArray, runs: IntArray) -> FloatArray:

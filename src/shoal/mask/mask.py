@@ -81,7 +81,7 @@ class ValueSets:
 
     def standardised(self) -> FloatArray:
         """The values on the scale where the original has mean 0 and variance 1."""
-        return self.encoder.standardise(self.values)
+        return self.encoder.standardise(self.encoder.apart(self.values))
 
     def holding(self, values: FloatArray) -> ValueSets:
         """The same groups with other values; weights no longer belong to them."""

@@ -123,7 +123,7 @@ class MicroPerturb(BlindMask):
     def claims(self, sets: ValueSets) -> tuple[Claim, ...]:
         """What is promised about mean and covariance of the numeric columns."""
         names = [coding.name for coding in sets.encoder.codings if coding.levels is None]
-        if any(coding.atoms is not None for coding in sets.encoder.codings):
+        if any(coding.atoms is not None for coding in sets.encoder.codings if coding.levels is None):
             return ()  # those who have no number have no part in a mean
         if not names or (self.keep_types and self.noise != "published"):
             return ()
@@ -160,10 +160,10 @@ class MicroPerturb(BlindMask):
     def _restored_column(self, block: FloatArray, coding: Coding, original: FloatArray, rng: Generator) -> FloatArray:
         if coding.unordered:
             return _levels_by_rank(block, original)
-        if coding.levels is not None:
-            return _by_rank(block[:, 0], original)
         if coding.atoms is not None:
             return self._number_or_reason(block, coding, original, rng)
+        if coding.levels is not None:
+            return _by_rank(block[:, 0], original)
         return _on_domain(block[:, 0], coding, original, rng) if self.keep_types else block[:, 0]
 
     def _number_or_reason(self, block: FloatArray, coding: Coding, original: FloatArray, rng: Generator) -> FloatArray:
@@ -171,7 +171,9 @@ class MicroPerturb(BlindMask):
         has = ~coding.is_absent(original)
         out = original.copy()
         number = block[has, 0]
-        if self.keep_types and has.any():
+        if coding.levels is not None:
+            number = _by_rank(number, original[has])
+        elif self.keep_types and has.any():
             number = _on_domain(number, coding, original[has], rng)
         out[has] = np.minimum(number, coding.edge)
         return out

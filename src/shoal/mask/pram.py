@@ -191,7 +191,7 @@ def _is_public(state: Masking, name: str) -> bool:
 
 def _n_public(state: Masking, name: str) -> int:
     column = state.prepared.schema[name]
-    return len(column.levels or ()) + (column.missing == "level")
+    return len(column.every_level) + (column.missing == "level")
 
 
 def redraw_share(shares: FloatArray, keep: float) -> float:

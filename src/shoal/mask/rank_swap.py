@@ -17,7 +17,7 @@ from typing import Annotated
 
 import numpy as np
 
-from shoal.arrays import FloatArray, Generator
+from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
 from shoal.mask.aware import AwareMask, Masking, by_content, ordered_columns
 from shoal.method import ReportText
 from shoal.params import ColumnNames, Help, Range, check
@@ -81,7 +81,8 @@ class RankSwap(AwareMask):
         codes = state.codes.copy()
         for name in names:
             j = state.encoder.names.index(name)
-            codes[order, j] = _swapped(codes[order, j], window, rng)
+            for rows in _apart(order, state.encoder.codings[j].is_absent(codes[order, j])):
+                codes[rows, j] = _swapped(codes[rows, j], window, rng)
         places = [state.encoder.names.index(name) for name in names]
         return state.holding(
             codes,
@@ -104,8 +105,13 @@ _MEASURED = (
 _NOTHING = "The table has so few records that the window of ranks is empty: nothing was swapped."
 
 
+def _apart(order: IntArray, absent: BoolArray) -> list[IntArray]:
+    """Records with a value, and those with an absence: neither rank is near the other's."""
+    return [rows for rows in (order[~absent], order[absent]) if len(rows)]
+
+
 def _swapped(values: FloatArray, window: int, rng: Generator) -> FloatArray:
-    """The column with its values exchanged; missing numbers don't occur, missing levels come last."""
+    """The column with its values exchanged."""
     from shoal.mask._crowd_kernels import partners
 
     n = len(values)

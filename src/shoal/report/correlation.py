@@ -78,7 +78,7 @@ def _present(codes: FloatArray, coding: Coding) -> FloatArray:
     """A missing level of an ordinal column is no number."""
     if coding.levels is None or coding.kind != "ordinal":
         return coding.present(codes)
-    return np.where(codes >= len(coding.levels), np.nan, codes)
+    return np.where(codes >= len(coding.levels), np.nan, coding.present(codes))
 
 
 def _weights(pair: Pair) -> tuple[FloatArray, FloatArray]:

@@ -15,9 +15,11 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import FloatArray
+from shoal.frame import Frame, series
 from shoal.schema.described import is_absence
 from shoal.schema.evidence import Facts, date_forms, look
 from shoal.schema.foreign_words import FOREIGN_ABSENCES
+from shoal.schema.schema import Schema
 from shoal.value import Level, same_as
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "codes_seen",
     "meaning_of",
     "question",
+    "undeclared",
     "without_codes",
     "words_among_numbers",
 ]
@@ -62,7 +65,29 @@ def codes_seen(fact: Facts) -> dict[str, int]:
     """
     if fact.cells.dtype.is_numeric():
         return _numbers(fact.cells.drop_nulls())
-    return _texts(fact.cells.cast(pl.String).drop_nulls()) if fact.text else {}
+    if not fact.text:
+        return {}
+    texts = fact.cells.cast(pl.String).drop_nulls()
+    return _texts(texts) or _numbers_as_texts(texts)
+
+
+def undeclared(frame: Frame, schema: Schema) -> dict[str, str]:
+    """What to ask about columns with an order in which values look like codes that the schema doesn't declare.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from shoal import Schema
+    >>> from shoal.frame import enter
+    >>> schema = Schema.of(quasi=["children"], levels={"children": [0, 1, 2, 97]})
+    >>> undeclared(enter(pl.DataFrame({"children": [*[0, 1, 2] * 5, *[97] * 6]})), schema)["children"]
+    'Does 97 (6 cells) stand for an absence? If so: missing_codes = { "97" = "unknown" }, and take it out of the levels'
+    """
+    columns = [c for c in schema.columns if c.role in ("quasi", "sensitive") and c.kind != "nominal"]
+    columns = [c for c in columns if c.format is None and c.name in frame.columns]
+    cells = [without_codes(series(frame, column.name), tuple(column.missing_codes or ())) for column in columns]
+    seen = [(column, codes_seen(look(left))) for column, left in zip(columns, cells, strict=True)]
+    return {column.name: question(codes, listed=bool(column.levels)) for column, codes in seen if codes}
 
 
 def without_codes(content: pl.Series, codes: Collection[Level]) -> pl.Series:
@@ -122,6 +147,14 @@ def _numbers(known: pl.Series) -> dict[str, int]:
     apart = _apart(values, ends, rest)
     common = [place for place in apart if counts[place] >= FEWEST_PEOPLE]
     return {f"{values[place]:g}": int(counts[place]) for place in common}
+
+
+def _numbers_as_texts(texts: pl.Series) -> dict[str, int]:
+    """The same for a few numbers that came as texts: 1 to 5, and 97."""
+    if texts.n_unique() > _FEW_NUMBERS:
+        return {}
+    numbers = texts.str.strip_chars().cast(pl.Float64, strict=False)
+    return {} if numbers.null_count() or not numbers.is_finite().all() else _numbers(numbers)
 
 
 def _ends(values: FloatArray) -> list[int]:

@@ -227,6 +227,16 @@ class Column:
         """The values of a column of dates or times that stand for an absence, and are none of its dates."""
         return tuple(self.missing_codes or ()) if self.format in FORMS and self.levels is None else ()
 
+    @property
+    def absences(self) -> tuple[Level, ...]:
+        """The values of a category that stand for an absence: no place among its levels is theirs."""
+        return () if self.kind == "numeric" else tuple(self.missing_codes or ())
+
+    @property
+    def every_level(self) -> tuple[Level, ...]:
+        """What its cells may hold: the declared levels, then the values that stand for an absence."""
+        return (*(self.levels or ()), *self.absences)
+
     @classmethod
     def from_dict(cls, name: str, words: Mapping[str, Any]) -> Column:
         """Read one column from its words; unknown words are an error that names them.

@@ -35,7 +35,6 @@ from shoal.conform import as_written, check_columns, prepare
 from shoal.domain import Axis, Domain
 from shoal.domain.absence import coded, numbers
 from shoal.domain.declared import content_of, dated, declared_kind, each_of, numbers_of
-from shoal.domain.domain import with_codes_as_levels
 from shoal.dp import ProtectedUnit
 from shoal.dp.unit import rows_within
 from shoal.errors import ColumnError, InputError, SchemaError
@@ -202,7 +201,7 @@ def _synthesized(schema: Schema, owner: str) -> tuple[list[Column], list[str]]:
 def _released(schema: Schema) -> tuple[list[Column], list[str]]:
     """The columns that can be synthesised, and words about those that can't."""
     kept, notes = [], []
-    for column in map(with_codes_as_levels, schema.columns):
+    for column in schema.columns:
         declared = column.levels is not None or column.bounds is not None or column.edges is not None
         if column.derived:
             notes.append(f"{column.name}: left out, as it follows from {' and '.join(column.derived)}")

@@ -93,7 +93,7 @@ def _columns(pair: Pair) -> Iterator[tuple[Coding, FloatArray, FloatArray]]:
 def _strength(codes: FloatArray, counts: IntArray, coding: Coding) -> float | None:
     values = coding.present(codes)
     if coding.levels is not None:
-        values = np.where(codes >= len(coding.levels), np.nan, codes)
+        values = np.where(codes >= len(coding.levels), np.nan, values)
     known = ~np.isnan(values)
     values, numbers = values[known], counts[known].astype(np.float64)
     if not len(values) or np.ptp(values) == 0 or np.ptp(numbers) == 0:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from shoal.arrays import FloatArray, Generator, IntArray
+from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
 from shoal.conform import floats, prepare
 from shoal.design import joint_cells
 from shoal.domain import Axis
@@ -83,8 +83,12 @@ class Both:
         return self._present(self.original), self._present(self.released)
 
     def _present(self, codes: FloatArray) -> FloatArray:
-        levels = self.coding.levels
-        return self.coding.present(codes) if levels is None else np.where(codes >= len(levels), np.nan, codes)
+        levels, present = self.coding.levels, self.coding.present(codes)
+        return present if levels is None else np.where(codes >= len(levels), np.nan, present)
+
+    def is_known(self, codes: FloatArray) -> BoolArray:
+        """Which codes are no absence."""
+        return ~np.isnan(self._present(codes))
 
 
 def quasi_columns(pair: Pair) -> tuple[Both, ...]:

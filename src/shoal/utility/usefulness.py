@@ -152,14 +152,9 @@ def _target(columns: Sequence[Both], named: str | None) -> Both | None:
 
 
 def _varies(column: Both) -> bool:
-    known = [codes[_is_known(column, codes)] for codes in (column.original, column.released)]
+    known = [codes[column.is_known(codes)] for codes in (column.original, column.released)]
     few = column.coding.levels is None or len(np.unique(known[0])) <= _MOST_CLASSES
     return few and all(len(codes) > 3 and np.ptp(codes) > 0 for codes in known)
-
-
-def _is_known(column: Both, codes: FloatArray) -> Any:
-    levels = column.coding.levels
-    return ~np.isnan(codes) if levels is None else codes < len(levels)
 
 
 def _control_codes(pair: Pair, columns: Sequence[Both], control: Any) -> dict[str, FloatArray]:
@@ -224,7 +219,7 @@ class _Task:
 
     @classmethod
     def of(cls, columns: Sequence[Both], target: Both) -> _Task:
-        known = target.original[_is_known(target, target.original)]
+        known = target.original[target.is_known(target.original)]
         classes = None if target.coding.levels is None else np.unique(known)
         return cls(columns=[c for c in columns if c.name != target.name], target=target, classes=classes)
 
@@ -237,7 +232,7 @@ class _Task:
     def rows(self, codes: dict[str, FloatArray]) -> Rows:
         """Regressors and target of the rows whose target is known."""
         y = codes[self.target.name]
-        known = _is_known(self.target, y)
+        known = self.target.is_known(y)
         X = np.hstack([_regressors(column, codes[column.name]) for column in self.columns])
         return X[known], y[known]
 
@@ -274,9 +269,9 @@ def _learnt(learner: Learner, X: FloatArray, Y: FloatArray, new: FloatArray) -> 
 def _regressors(column: Both, codes: FloatArray) -> FloatArray:
     """A number with an indicator of absence; ordered levels by their place; others by indicators of the commonest."""
     if column.coding.levels is None or column.coding.kind == "ordinal":
-        known = _is_known(column, column.original)
+        known = column.is_known(column.original)
         mean = float(column.original[known].mean()) if known.any() else 0.0
-        absent = ~_is_known(column, codes)
+        absent = ~column.is_known(codes)
         return np.column_stack([np.where(absent, mean, codes), absent]).astype(np.float64)
     levels, counts = np.unique(column.original, return_counts=True)
     common = levels[np.argsort(-counts, kind="stable")][:_MOST_LEVELS]
