@@ -10,7 +10,7 @@ from shoal.cli.console import out as screen
 from shoal.cli.console import print_claims, steps
 from shoal.cli.options import EngineOptions
 from shoal.cli.output import answer
-from shoal.cli.summary import places, registered, written_to
+from shoal.cli.summary import places, registered, suppressed, written_to
 from shoal.engine import Inputs
 from shoal.errors import ParameterError
 from shoal.recipe import Recipe
@@ -60,11 +60,14 @@ def _check_apart(inputs: Inputs, target: Path) -> None:
 
 def _tell(made: release.FilesRelease) -> None:
     answer(recipe=str(made.recipe), n_rows=made.n_rows, claims=made.claims, notes=[str(fact) for fact in made.facts])
+    answer(**({} if made.suppression is None else {"suppression": made.suppression}))
     answer(n_classes=made.n_classes, k=made.k, register=registered(made), **written_to(made.folder))
     files = f"{len(made.parts)} file{'s' if len(made.parts) > 1 else ''}"
     screen.print(f"[bold]{made.n_rows:,} rows released[/] in {files} by {made.recipe}")
     for fact in made.facts:
         screen.print(f"  {fact}", markup=False, style="dim")
+    for line in suppressed(made.suppression):
+        screen.print(line, markup=False, soft_wrap=True)
     print_claims(made.claims)
     if made.n_classes:
         what = "classes" if made.recipe.command == "coarsen" else "groups"

@@ -22,11 +22,13 @@ from shoal.release.release import Release
 from shoal.report.numbers import number, percent
 from shoal.report.pieces import weak_bound
 from shoal.report.readings import reading_lines, reading_words, shown
+from shoal.report.suppressed import loss_points
 
 if TYPE_CHECKING:
     from shoal.release.on_engine.write import FilesRelease
+    from shoal.utility.suppressed import SuppressionLoss
 
-__all__ = ["places", "registered", "summary", "tell", "written_to"]
+__all__ = ["places", "registered", "summary", "suppressed", "tell", "written_to"]
 
 _MOST = 15
 _MOST_CLAIMS = 4
@@ -62,6 +64,7 @@ def _facts(release: Release, target: Path | None, account: Any) -> dict[str, Any
         "utility": release.utility_lines,
         "warnings": release.warnings,
         "notes": release.notes,
+        **({} if release.suppression is None else {"suppression": release.suppression}),
         "register": registered(release),
         **spent,
         **written_to(target),
@@ -90,12 +93,19 @@ def registered(release: Release | FilesRelease) -> list[str]:
     return [f"Register: {number}{found}{held}{back}{lost}{spent}{events}{like}"]
 
 
+def suppressed(loss: SuppressionLoss | None) -> list[str]:
+    """What suppression took, with every level that vanished."""
+    return [] if loss is None else [f"Lost: {text}" for text in loss_points(loss, every=True)]
+
+
 def _tell_all(release: Release, target: Path | None) -> None:
     for warning in release.warnings:
         screen.print(f"Warning: {warning}", markup=False, style="bold yellow")
     screen.print(_head(release, target is not None), markup=False, style="bold")
     for said in release.notes:
         screen.print(f"  {said}", markup=False, style="dim")
+    for said in suppressed(release.suppression):
+        screen.print(said, markup=False, soft_wrap=True)
     print_claims(release.claims)
     if not release.claims:
         screen.print("  none: nothing is promised")
@@ -169,7 +179,8 @@ def _watch(release: Release, most: int) -> list[str]:
     tied = [] if release.model is not None else [f"watch     {found.finding}" for found in release.risk.dependences]
     notes = [f"note      {text}" for text in release.notes if text not in release.warnings]
     weak = weak_bound(release.claims, release.recipe.k)
-    said = [*([f"watch     {weak}"] if weak else []), *tied, *notes]
+    taken = [] if release.suppression is None else [f"lost      {text}" for text in loss_points(release.suppression)]
+    said = [*([f"watch     {weak}"] if weak else []), *taken, *tied, *notes]
     lines = [_wrapped(text) for text in said]
     if sum(map(len, lines)) <= most:
         return [line for each in lines for line in each]

@@ -1,7 +1,7 @@
 """The two folders of a release, what may leave and what may not: they appear together or not at all.
 
 ``out/`` holds table, manifest, report and, once it is signed, the signature; ``out.internal/`` holds replay file,
-internal report and model. Nothing else belongs to either, so that ``out/`` can be handed over as it is. Earlier
+internal report, model and what suppression took. Nothing else belongs to either, so that ``out/`` can be handed over as it is. Earlier
 versions kept the inside files in ``out/internal/``; they are found there too.
 """
 
@@ -26,6 +26,7 @@ __all__ = [
     "REPLAY",
     "REPORT",
     "SIGNATURE",
+    "SUPPRESSION",
     "check_target",
     "inside_of",
     "is_linked",
@@ -42,7 +43,7 @@ __all__ = [
 
 FORMATS = ("csv", "tsv", "parquet", "dta", "sav", "xpt")
 MANIFEST, REPORT, SIGNATURE = "manifest.json", "report.html", "manifest.json.minisig"
-REPLAY, MODEL = "replay.toml", "model.json"
+REPLAY, MODEL, SUPPRESSION = "replay.toml", "model.json", "suppression.json"
 FORMER = "internal"  # where earlier versions kept the inside files, within the folder itself
 
 
@@ -64,7 +65,7 @@ _OUTSIDE = atomic.Contents(name="release", sign=MANIFEST, belongs=_belongs)
 _INSIDE = atomic.Contents(
     name="release's inside files",
     sign=REPLAY,
-    belongs=lambda path: path.name in (REPLAY, REPORT, MODEL),
+    belongs=lambda path: path.name in (REPLAY, REPORT, MODEL, SUPPRESSION),
     private=True,
 )
 

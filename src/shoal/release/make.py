@@ -106,7 +106,9 @@ def make(
     run = Run(seed=number, key=secret, seeded=seed is not None, progress=progress or quiet, **paying)
     rules = preset_for(preset, recipe)
     entering = Entering.of(register, same_groups_as, beside, given, schema, recipe, run)
+    held_back: dict[str, Any] = {}
     if entering is not None and entering.same_groups is not None:
+        held_back = {"whole": given, "held_back": entering.same_groups.held}
         given, run = entering.table, replace(run, groups=entering.same_groups.groups[~entering.same_groups.held])
     if isinstance(schema, LinkedSchema):
         _check_linked(recipe)
@@ -145,6 +147,7 @@ def make(
         pseudonyms=pseudonyms,
         control=control,
         linked=made.linked,
+        **held_back,
     )
     held = release if rules is None else held_to(release, rules, accept=accept)
     return held if entering is None else entering.entered(held)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from shoal.arrays import IntArray, distinct_numbers
+from shoal.arrays import BoolArray, IntArray, distinct_numbers
 from shoal.canonical import plain
 from shoal.claim import Claim, claim_rows
 from shoal.compliance import Preset
@@ -42,6 +42,7 @@ from shoal.schema import LinkedSchema, Schema
 from shoal.utility import Quality, Usefulness, UtilityReport
 from shoal.utility import assess as assess_utility
 from shoal.utility.quality import quality_of
+from shoal.utility.suppressed import SuppressionLoss, loss_between
 from shoal.utility.usefulness import usefulness_of
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ class Release:
         What it gives away beside earlier releases of the same people, where a register was given.
     entry
         What the register records when the release is written.
+    whole, held_back
+        The table with the people whom the register held back, and which of its rows are theirs; None where nobody was.
     """
 
     table: Any
@@ -129,6 +132,8 @@ class Release:
     linked: Linked | None = None
     beside: Beside | None = None
     entry: Any = field(default=None, repr=False)
+    whole: Any = field(default=None, repr=False)
+    held_back: BoolArray | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"Release({len(self.source_rows)} rows, {self.recipe.title})"
@@ -215,6 +220,15 @@ class Release:
     def outside_measures(self) -> Measured | None:
         """What was measured over the records that were kept; None where no comparison may leave."""
         return measured(self)
+
+    @cached_property
+    def suppression(self) -> SuppressionLoss | None:
+        """What left-out records and blanked cells took from each level; None where nothing was. For inside only."""
+        original, rows = self.original if self.whole is None else self.whole, self.source_rows
+        if self.held_back is not None:
+            rows = np.flatnonzero(~self.held_back)[rows]
+        own = enter(original if self.linked is None else original[self.linked.schema.persons.name])
+        return loss_between(own, self.frame, rows, self.schema, blanks=self.recipe.blanks_cells)
 
     @property
     def leaves_out(self) -> bool:
@@ -319,6 +333,11 @@ class SyntheticRelease(Release):
     def claims(self) -> tuple[Claim, ...]:
         """What the model claims, and the rules that its rows keep."""
         return (*self.earned, *rules_claim(self.pair))
+
+    @property
+    def suppression(self) -> None:
+        """There are no records of people to leave out."""
+        return
 
     @property
     def leaves_out(self) -> bool:

@@ -23,7 +23,7 @@ from shoal.fact import Step, sentences
 from shoal.files import Labels, read_table, sha256, write_table, write_text
 from shoal.frame import enter, series
 from shoal.release.disclose import Measured, rounded, why_inside
-from shoal.release.folders import FORMATS, MANIFEST, MODEL, REPLAY, REPORT, inside_of, staged
+from shoal.release.folders import FORMATS, MANIFEST, MODEL, REPLAY, REPORT, SUPPRESSION, inside_of, staged
 from shoal.release.hierarchical_risk import hierarchy_of
 from shoal.release.linked import require_linked, table_words, write_linked
 from shoal.release.manifest import manifest, read_manifest, replay_text, versions
@@ -38,6 +38,7 @@ from shoal.rng import fresh_key, is_repeatable
 
 if TYPE_CHECKING:
     from shoal.release.release import Release
+    from shoal.utility.suppressed import SuppressionLoss
 
 __all__ = [
     "FORMATS",
@@ -49,6 +50,7 @@ __all__ = [
     "write",
     "write_evidence",
     "write_released",
+    "write_suppression",
 ]
 
 
@@ -182,7 +184,15 @@ def _write_inside(
     if release.pair.is_of_people and release.schema.quasi:
         facts["standing"] = standing_of(release.pair, release.risk)
         facts |= hierarchy_of(release)
+    if release.suppression is not None:
+        facts["suppression"] = release.suppression
+        write_suppression(inside, release.suppression)
     write_text(inside / REPORT, report.render(evidence, "internal", internal=facts))
+
+
+def write_suppression(inside: Path, loss: SuppressionLoss) -> None:
+    """Write what suppression took to the folder that stays inside."""
+    write_text(inside / SUPPRESSION, json.dumps(loss.to_dict(), indent=2, ensure_ascii=False) + "\n")
 
 
 def smallest_class(release: Release, written: pl.DataFrame) -> int:

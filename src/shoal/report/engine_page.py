@@ -19,6 +19,8 @@ from shoal.report.markup import Child, Html, join, rows_table, section, tag
 from shoal.report.numbers import count, percent, plural
 from shoal.report.pieces import bullets
 from shoal.report.sections import claims, parameters, provenance
+from shoal.report.suppressed import suppression_section
+from shoal.utility.suppressed import SuppressionLoss
 
 __all__ = ["Aggregates", "Distribution", "merged", "render_aggregates"]
 
@@ -31,6 +33,7 @@ _TITLES = {
     "parameters": "Parameters",
     "classes": "Classes of equal rows",
     "columns": "The released columns",
+    "suppression": "What suppression took",
     "limits": "Known limits",
     "decision": "Who decides",
     "expiry": "Expiry",
@@ -68,6 +71,8 @@ class Aggregates:
         Fewest rows that a cell on the page may count.
     unmeasured
         What was not measured, in words.
+    suppression
+        What was left out or blanked, by level: on the internal page only.
     """
 
     title: str
@@ -86,11 +91,12 @@ class Aggregates:
     limit: int
     unmeasured: str
     steps: tuple[Step, ...] = field(default=())
+    suppression: SuppressionLoss | None = None
 
 
 def render_aggregates(shown: Aggregates, audience: str) -> str:
     """The page for one audience, external or internal."""
-    parts = _sections(shown)
+    parts = _sections(shown, audience == "internal")
     badge = "may accompany the released table" if audience == "external" else "must not leave the secure environment"
     return shell(
         shown.title,
@@ -140,7 +146,7 @@ def _others(cells: list[tuple[str, int]], limit: int) -> tuple[tuple[str, int], 
     return (*named, *([("others", n)] if n else []))
 
 
-def _sections(shown: Aggregates) -> dict[str, Html]:
+def _sections(shown: Aggregates, internal: bool) -> dict[str, Html]:
     given: Any = shown  # the sections that both pages have look at these fields alone
     found = {
         "summary": _summary(shown),
@@ -151,6 +157,7 @@ def _sections(shown: Aggregates) -> dict[str, Html]:
         "parameters": parameters(given, internal=False),
         "classes": _classes(shown),
         "columns": _columns(shown),
+        **({"suppression": suppression_section(shown.suppression)} if internal and shown.suppression else {}),
         "limits": _limits(shown),
         "decision": decision(),
         "expiry": expiry(),

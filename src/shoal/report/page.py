@@ -38,6 +38,7 @@ from shoal.report.sections import (
     utility_withheld,
 )
 from shoal.report.summary import summary, synthetic_summary
+from shoal.report.suppressed import suppression_section
 from shoal.report.utility import utility
 from shoal.report.who_stands_out import help_most, stands_out
 
@@ -59,6 +60,7 @@ _TITLES = {
     "event_counts": "Columns and numbers of events",
     "standing": "Who stands out, and why",
     "help": "What would help most",
+    "suppression": "What suppression took",
     "limits": "Known limits",
     "inside": "Internal only",
     "decision": "Who decides",
@@ -83,7 +85,7 @@ def render(evidence: Evidence, audience: Audience, *, internal: Mapping[str, Any
         and no count of fewer than k people. ``"internal"`` adds exact counts and what it takes to replay.
     internal
         For the internal page: ``seed``, ``replay``, ``labels`` or ``group_sizes``, ``timings``, ``standing`` (from
-        `standing_of`), ``households``, ``events`` and ``event_counts`` (before and after), other short facts.
+        `standing_of`), ``suppression`` (a `SuppressionLoss`), ``households``, ``events`` and ``event_counts`` (before and after), other short facts.
 
     Returns
     -------
@@ -158,10 +160,12 @@ def _sections(evidence: Evidence, internal: bool, given: Mapping[str, Any]) -> d
 
 
 def _of_single_people(given: Mapping[str, Any]) -> dict[str, Html]:
-    """Households, known events, who stands out, what would help, where it was measured: on the internal page only."""
+    """What suppression took, households, events, who stands out, what would help: on the internal page only."""
     standing = given.get("standing")
     found = {} if standing is None else {"standing": stands_out(standing), "help": help_most(standing)}
-    return hierarchy_sections(given) | found
+    loss = given.get("suppression")
+    lost = {} if loss is None else {"suppression": suppression_section(loss)}
+    return lost | hierarchy_sections(given) | found
 
 
 def _measures(evidence: Evidence, internal: bool, wording: _Wording) -> dict[str, Html]:
@@ -247,7 +251,7 @@ def _column_warnings(evidence: Evidence) -> list[str]:
 
 
 def _replay(given: Mapping[str, Any]) -> list[Child]:
-    known = ("labels", "group_sizes", "timings", "standing", "households", "events", "event_counts")
+    known = ("labels", "group_sizes", "timings", "standing", "suppression", "households", "events", "event_counts")
     facts = [(str(key), tag("code", str(value))) for key, value in given.items() if key not in known]
     hint = tag(
         "p",

@@ -22,6 +22,7 @@ from shoal.report.correlation import correlations_of
 from shoal.report.marginal import Marginal, cells_of_rows
 from shoal.report.numbers import listed, percent
 from shoal.report.pieces import weak_bound
+from shoal.report.suppressed import loss_points
 from shoal.risk.assessment import sampled
 from shoal.web.column_pairs import joint_cells
 
@@ -252,6 +253,7 @@ def _watch(release: Release, marginals: Sequence[Marginal], blanks: Mapping[str,
         found.append(f"{gone:,} of {lost['used']:,} usable rows are not in the release; who they are is not random.")
     if lost["came"] > lost["used"]:
         found.append(f"{lost['came'] - lost['used']:,} rows were dropped because a number was missing.")
+    found += [] if release.suppression is None else loss_points(release.suppression, every=True)
     moved = {one.column: one.distance() for one in marginals if one.distance() > MOVED and one.column not in blank}
     found += _ranked("Distributions that moved", moved)
     weak = weak_bound(release.claims, release.recipe.k)

@@ -29,6 +29,7 @@ from shoal.release.on_engine.mix import Mixes, kept_mixes
 from shoal.rng import branch_key
 from shoal.schema import Schema
 from shoal.synth.synthesizer import Model
+from shoal.utility.suppressed import SuppressionLoss
 
 __all__ = ["EngineMade", "anonymize_relation", "class_sizes", "largest_share"]
 
@@ -50,6 +51,8 @@ class EngineMade:
     model, spending, paid
         The model that rows were drawn from, what its account had spent afterwards, and where the model is kept until
         the release exists.
+    suppression
+        What left-out records and blanked cells took; None where nothing was, or it was not counted. For inside only.
     """
 
     relation: Relation
@@ -62,6 +65,7 @@ class EngineMade:
     model: Model | None = None
     spending: Spending | None = None
     paid: PaidModel | None = None
+    suppression: SuppressionLoss | None = None
 
     def drop_paid_model(self) -> None:
         """The release exists: what was kept for a run that stops is no longer needed."""

@@ -23,7 +23,7 @@ from shoal.coarsening.mondrian import TIGHTER
 from shoal.coarsening.suppress import WRITTEN
 from shoal.condition.requirements import Closeness, Promise
 from shoal.conform import Prepared, as_written, coded_as_text
-from shoal.engine import MARK, Batch, Engine, Relation, Types
+from shoal.engine import MARK, ROWS, Batch, Engine, Relation, Types
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.fact import Fact
 from shoal.frame import enter
@@ -35,6 +35,7 @@ from shoal.release.on_engine.conform import PreparedRelation, prepare_relation
 from shoal.release.on_engine.mix import Mixes, kept_mixes
 from shoal.rng import branch
 from shoal.schema import Schema
+from shoal.utility.suppressed import SuppressionLoss, loss_of_values
 
 __all__ = ["check_by_cells", "coarsen_by_cells"]
 
@@ -75,7 +76,21 @@ def coarsen_by_cells(
         class_columns=quasi,
         n_groups=n_classes,
         k=k,
+        suppression=_suppression(engine, prepared, made) if isinstance(method, Suppress) else None,
     )
+
+
+_MOST_COMBINATIONS = 5_000_000  # on the driver, to count what was suppressed
+
+
+def _suppression(engine: Engine, prepared: PreparedRelation, made: Relation) -> SuppressionLoss | None:
+    """What was blanked or left out: what a column holds still is written as it came, so both are counted alike."""
+    names = list(prepared.schema.quasi)
+    counted = [engine.keep(engine.count(engine.select(table, names), names)) for table in (prepared.relation, made)]
+    if any(int(engine.known(one, [])[ROWS]) > _MOST_COMBINATIONS for one in counted):
+        return None
+    shown = [as_written(enter(engine.collect(one)), prepared.schema).to_polars() for one in counted]
+    return loss_of_values(*shown, prepared.schema, ROWS)
 
 
 def check_by_cells(method: Mondrian | Suppress) -> None:

@@ -26,6 +26,7 @@ from shoal.fact import Fact
 from shoal.frame import series
 from shoal.release.on_engine.conform import without_numbers
 from shoal.schema import Schema
+from shoal.utility.suppressed import SuppressionLoss, loss_of, told_by
 
 __all__ = ["FetchedTable", "fetch"]
 
@@ -42,8 +43,8 @@ class FetchedTable:
         The different values of each column as they came, and of each combination the places of its values among them.
     lookup
         The place among the table's values of each value as it came; −1 for those that nobody left has.
-    dropped
-        The same as `raw_codes` for combinations that are left out because a value is missing.
+    dropped, dropped_rows
+        The same as `raw_codes` for combinations that are left out because a value is missing, and the rows of each.
     facts
         What was done.
     """
@@ -53,6 +54,7 @@ class FetchedTable:
     raw_codes: AnyArray = field(repr=False)
     lookup: Mapping[str, IntArray] = field(repr=False)
     dropped: AnyArray = field(repr=False)
+    dropped_rows: IntArray = field(repr=False)
     facts: tuple[Fact, ...]
 
     def without(self, kept: BoolArray) -> pl.DataFrame:
@@ -62,6 +64,19 @@ class FetchedTable:
         if len(self.raw) > len(names):
             codes = np.unique(codes, axis=0)
         return pl.DataFrame([self.raw[name].gather(codes[:, j]) for j, name in enumerate(names)])
+
+    def suppression(self, kept: BoolArray) -> SuppressionLoss | None:
+        """What a release of the `kept` combinations loses, by level of every quasi-identifier."""
+        codes, rows = self.raw_codes, self.table.counted.rows.astype(np.float64)
+        if kept.all() and not len(self.dropped):
+            return None
+        before = np.concatenate([codes, self.dropped])
+        weights = np.concatenate([rows, self.dropped_rows.astype(np.float64)])
+        columns = [
+            told_by(self.table.schema[name], self.raw[name], before[:, j], codes[kept, j], weights)
+            for j, name in enumerate(self.table.schema.quasi)
+        ]
+        return loss_of(columns, weights, rows[kept])
 
     def recoding(self, name: str, labels: pl.Series, kept: BoolArray) -> tuple[pl.Series, pl.Series]:
         """The values of a quasi-identifier that the `kept` combinations have, and the labels of these."""
@@ -153,6 +168,7 @@ def _sorted(
         raw_codes=table.codes if same else left[order],
         lookup=lookup,
         dropped=codes[~kept] if own is not None else codes[:0],
+        dropped_rows=rows[~kept],
         facts=facts,
     )
 

@@ -32,6 +32,7 @@ from shoal.release.on_engine.combinations import FetchedTable, fetch
 from shoal.release.on_engine.mix import kept_mixes
 from shoal.risk.class_sizes import require_plain
 from shoal.schema import Column, Schema
+from shoal.utility.suppressed import SuppressionLoss
 
 __all__ = ["generalize_relation"]
 
@@ -66,6 +67,7 @@ def generalize_relation(
         class_columns=settled.quasi,
         n_groups=n_classes,
         k=k,
+        suppression=chosen.suppression,
     )
 
 
@@ -76,6 +78,7 @@ class _Chosen:
     maps: Mapping[str, pl.DataFrame]
     without: pl.DataFrame
     facts: tuple[Fact, ...]
+    suppression: SuppressionLoss | None
 
 
 def _checked(engine: Engine, relation: Relation, schema: Schema) -> Schema:
@@ -158,7 +161,12 @@ def _chosen(
         raise GuaranteeError("Generalize", "would leave no record", hint="Lower k or the suppression.")
     own = [unit_rule(schema.unit)] if schema.unit else []
     maps = dict(_recodings(fetched, done))
-    return _Chosen(maps=maps, without=fetched.without(done.kept), facts=(*fetched.facts, *own, *done.facts))
+    return _Chosen(
+        maps=maps,
+        without=fetched.without(done.kept),
+        facts=(*fetched.facts, *own, *done.facts),
+        suppression=fetched.suppression(done.kept),
+    )
 
 
 def _recodings(fetched: FetchedTable, done: CoarsenedValues) -> Iterator[tuple[str, pl.DataFrame]]:

@@ -285,6 +285,7 @@ def written(
         recipe=run.recipe,
         beside=beside,
         entry=entry,
+        suppression=made.suppression,
     )
     if made.model is not None:
         made.model.save(inside / MODEL, internal=True)

@@ -27,11 +27,12 @@ from shoal.release.on_engine.report import aggregates_of
 from shoal.release.preset_rules import preset_words
 from shoal.release.registering import Entry
 from shoal.release.release import checked_seed
-from shoal.release.write import manifest_text
+from shoal.release.write import manifest_text, write_suppression
 from shoal.report.decision import Decision, with_decision
 from shoal.report.engine_page import render_aggregates
 from shoal.rng import fresh_key
 from shoal.schema import Schema
+from shoal.utility.suppressed import SuppressionLoss
 
 if TYPE_CHECKING:
     from shoal.compliance.presets import Preset
@@ -59,6 +60,8 @@ class FilesRelease:
     beside: Beside | None = None
     """What it gives away beside earlier releases of the same people, where a register was given."""
     entry: Entry | None = field(default=None, repr=False)
+    suppression: SuppressionLoss | None = None
+    """What was left out or blanked, by level; for inside only."""
 
     @property
     def attacked(self) -> bool:
@@ -247,4 +250,7 @@ def _write_report(
     with scanned(engine, files) as rows:
         shown = aggregates_of(engine, rows, made, done.recipe, **about)
     write_text(stage / REPORT, with_decision(render_aggregates(shown, "external"), stamp.decision))
-    write_text(inside / REPORT, render_aggregates(replace(shown, notes=sentences(done.facts)), "internal"))
+    if done.suppression is not None:
+        write_suppression(inside, done.suppression)
+    own = replace(shown, notes=sentences(done.facts), suppression=done.suppression)
+    write_text(inside / REPORT, render_aggregates(own, "internal"))
