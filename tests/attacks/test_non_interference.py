@@ -16,6 +16,7 @@ import shoal
 from shoal.files import read_source
 from shoal.recipe import Anonymization, Coarsening
 from shoal.release import make
+from shoal.release.folders import SUPPRESSION, inside_of
 
 KEY = "5a" * 32
 QUASI = ["age", "sex", "town"]
@@ -128,6 +129,20 @@ def test_a_suppressed_person_leaves_no_trace(tmp_path):
         after, again = write(changed(table, 0, **cells), method, tmp_path / f"after{i}")
         assert 0 not in again.source_rows
         assert after == before, f"{cells} of a suppressed person can be seen"
+
+
+def test_what_suppression_took_is_told_inside_and_not_outside(tmp_path):
+    """The town of a suppressed person is in the count of what was lost, and in no file that leaves."""
+    table, method = people(), EVERY["generalize"]
+    outside, inside = [], []
+    for i, town in enumerate(["Zed", "Yon", "Xen"]):
+        files, release = write(changed(table, 0, town=town), method, tmp_path / f"out{i}")
+        assert 0 not in release.source_rows
+        assert town in [group.values[0] for group in release.suppression.vanished]
+        outside.append(files)
+        inside.append((inside_of(tmp_path / f"out{i}") / SUPPRESSION).read_text())
+    assert len(set(inside)) == 3
+    assert outside[0] == outside[1] == outside[2]
 
 
 def test_nobody_can_count_the_suppressed(tmp_path):

@@ -200,3 +200,24 @@ def test_a_note_that_is_too_long_goes_on_in_the_next_line():
     assert max(map(len, lines)) <= 80
     assert " ".join(" ".join(lines).split()) == f"note {notes[0]} note short"
     assert _watch(release, 2) == ["watch     2 points in the report"]
+
+
+@pytest.mark.parametrize("engine", [(), ("--engine", "duckdb")], ids=["memory", "duckdb"])
+def test_the_screen_names_the_groups_that_suppression_took(tmp_path, engine):
+    """19 of a small state, of whom 12 share a class: a share of 1.7% of all records is 37% of the state."""
+    race = [*["A", "B", "C", "D"] * 100, *["A"] * 12, *"BCDEFGH"]
+    table = pl.DataFrame(
+        {"state": ["Ohio"] * 400 + ["Wyoming"] * 19, "race": race, "cost": [i % 7 for i in range(419)]}
+    )
+    table.write_csv(tmp_path / "people.csv")
+    kinds = {"state": "nominal", "race": "nominal"}
+    Schema.of(quasi=["state", "race"], sensitive=["cost"], kinds=kinds).write(tmp_path / "schema.toml")
+    method = "generalize:k=10,suppression=0.05,limits=state=0/race=0"
+    words = ("coarsen", tmp_path / "people.csv", "-s", tmp_path / "schema.toml", "-o", tmp_path / "out", "-m", method)
+    done = shoal(*words, *engine)
+    assert done.exit_code == 0, done.exception
+    said = " ".join(done.stdout.split())
+    assert "Suppression took most of: state Wyoming 36.8% (19 → 12)" in said
+    assert "4 levels vanished: race E (1), race F (1), race G (1), race H (1)." in said
+    assert "To keep more of state Wyoming: merge Wyoming with another level" in said
+    assert len(done.stdout.splitlines()) <= 15 or engine

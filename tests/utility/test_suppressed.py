@@ -47,7 +47,8 @@ def test_every_level_that_vanished_is_named():
     points = loss_points(release_of(states()).suppression)
     assert points[0].startswith("Suppression took most of: state Wyoming 36.8% (19 → 12); ")
     assert points[1] == "4 levels vanished: race E (1), race F (1), race G (1), race H (1)."
-    assert "merge Wyoming with another level of state" in points[2]
+    merged = "merge Wyoming with another level (a hierarchy)"
+    assert points[2] == f"To keep more of state Wyoming: {merged}, allow less suppression, or lower k."
 
 
 def test_a_pair_is_listed_where_its_levels_do_not_explain_it():
@@ -76,6 +77,7 @@ def test_blanked_cells_are_lost_too():
     loss = release.suppression
     assert loss.left_out == 0
     assert loss.blanked == sum(int((cells == "*").sum()) for cells in texts.values()) > 0
+    assert "raise the importance of" in loss_points(loss)[-1]
     for group in loss.levels:
         (name,), (level,) = group.columns, group.values
         assert group.before == (states()[name] == level).sum()
@@ -106,6 +108,15 @@ def test_a_loss_weighs_people_and_share():
     rows = np.arange(100, 100_000)
     loss = loss_between(enter(table), enter(table[rows]), rows, SCHEMA, blanks=False)
     assert loss.worst()[0].values == ("Hamlet",)
+
+
+def test_a_loss_that_is_spread_evenly_names_no_group():
+    rng = np.random.default_rng(2)
+    table = pl.DataFrame({"state": rng.choice([BIG, SMALL], 2000), "race": rng.choice(["A", "B"], 2000)})
+    rows = np.flatnonzero(rng.random(2000) > 0.2)
+    loss = loss_between(enter(table), enter(table[rows]), rows, SCHEMA, blanks=False)
+    assert loss.worst() == ()
+    assert loss_points(loss)[0].endswith("of the records, and of no group clearly more.")
 
 
 def test_it_stays_inside(tmp_path):

@@ -106,3 +106,14 @@ def test_a_coarsened_level_stands_beside_the_levels_it_was_made_of():
     assert [cell["label"] for cell in shown["cells"]] == ["[0-10) to [10-20)", "[20-30) to [30-40)"]
     young = table["age"].is_in(levels[:2]).mean()
     assert shown["cells"][0]["before"] == pytest.approx(young)
+
+
+def test_groups_that_suppression_took_are_watched():
+    race = [*["A", "B", "C", "D"] * 100, *["A"] * 12, *"BCDEFGH"]
+    people = pl.DataFrame({"state": ["Ohio"] * 400 + ["Wyoming"] * 19, "race": race, "cost": range(419)})
+    kinds = {"state": "nominal", "race": "nominal"}
+    roles = shoal.Schema.of(quasi=["state", "race"], sensitive=["cost"], kinds=kinds)
+    kept = shoal.Generalize(k=10, suppression=0.05, limits={"state": 0, "race": 0})
+    watched = view_of(shoal.coarsen(people, roles, kept, seed=1))["watch"]
+    assert any(text.startswith("Suppression took most of: state Wyoming 36.8% (19 → 12)") for text in watched)
+    assert "4 levels vanished: race E (1), race F (1), race G (1), race H (1)." in watched

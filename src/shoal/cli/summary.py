@@ -126,12 +126,12 @@ def places(target: Path | None) -> list[str]:
 def summary(release: Release, written: bool, most: int) -> list[str]:
     """At most `most` lines of 80 columns: what left, promises, figures with their yardsticks, and what to watch.
 
-    Where there is too little room, promises stay and the last figures give way.
+    Where there is too little room, promises and what suppression took stay and the last figures give way.
     """
-    promised = list(_promised(release.claims, _MOST_CLAIMS))
-    figures = list(reading_lines("", _figures(release)))[: most - len(promised) - 2]
+    promised, lost = list(_promised(release.claims, _MOST_CLAIMS)), _lost(release)[: most - 2]
+    figures = list(reading_lines("", _figures(release)))[: max(0, most - len(promised) - len(lost) - 2)]
     figures = figures if len(figures) > 1 else []  # a head alone says nothing
-    lines = [_head(release, written), *promised, *figures]
+    lines = [_head(release, written), *promised, *figures, *lost]
     return [clipped(line) for line in (*lines, *_watch(release, most - len(lines)))]
 
 
@@ -175,12 +175,17 @@ def _figures(release: Release) -> list[Reading]:
     return [line for line in (*release.risk_lines, *release.utility_lines) if line.first]
 
 
+def _lost(release: Release) -> list[str]:
+    """The groups that lost most and the levels that vanished, in lines."""
+    points = [] if release.suppression is None else loss_points(release.suppression)
+    return [line for text in points for line in _wrapped(f"lost      {text}")]
+
+
 def _watch(release: Release, most: int) -> list[str]:
     tied = [] if release.model is not None else [f"watch     {found.finding}" for found in release.risk.dependences]
     notes = [f"note      {text}" for text in release.notes if text not in release.warnings]
     weak = weak_bound(release.claims, release.recipe.k)
-    taken = [] if release.suppression is None else [f"lost      {text}" for text in loss_points(release.suppression)]
-    said = [*([f"watch     {weak}"] if weak else []), *taken, *tied, *notes]
+    said = [*([f"watch     {weak}"] if weak else []), *tied, *notes]
     lines = [_wrapped(text) for text in said]
     if sum(map(len, lines)) <= most:
         return [line for each in lines for line in each]

@@ -1,8 +1,8 @@
 """The two folders of a release, what may leave and what may not: they appear together or not at all.
 
 ``out/`` holds table, manifest, report and, once it is signed, the signature; ``out.internal/`` holds replay file,
-internal report, model and what suppression took. Nothing else belongs to either, so that ``out/`` can be handed over as it is. Earlier
-versions kept the inside files in ``out/internal/``; they are found there too.
+internal report, model and what suppression took. Nothing else belongs to either, so that ``out/`` can be handed over
+as it is. Earlier versions kept the inside files in ``out/internal/``; they are found there too.
 """
 
 from __future__ import annotations

@@ -85,7 +85,8 @@ def render(evidence: Evidence, audience: Audience, *, internal: Mapping[str, Any
         and no count of fewer than k people. ``"internal"`` adds exact counts and what it takes to replay.
     internal
         For the internal page: ``seed``, ``replay``, ``labels`` or ``group_sizes``, ``timings``, ``standing`` (from
-        `standing_of`), ``suppression`` (a `SuppressionLoss`), ``households``, ``events`` and ``event_counts`` (before and after), other short facts.
+        `standing_of`), ``suppression`` (a `SuppressionLoss`), ``households``, ``events`` and ``event_counts`` (before
+        and after), other short facts.
 
     Returns
     -------

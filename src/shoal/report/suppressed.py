@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shoal.report.drawing import AFTER, BEFORE, BEFORE_FILL, short_names
+from shoal.report.drawing import AFTER, BEFORE, BEFORE_FILL, INK, short_names
 from shoal.report.markup import Child, Html, details, figure, join, rows_table, section, tag
 from shoal.report.numbers import count, percent, plural
 from shoal.report.svg import Panel, bands, beside, share_scale
@@ -35,7 +35,7 @@ def loss_points(loss: SuppressionLoss, *, every: bool = False) -> list[str]:
     """What to watch of it, in sentences: the groups that lost most, levels that vanished, and what helps."""
     worst = loss.worst()
     if not worst:
-        return []
+        return [f"Suppression took {percent(loss.share)} of the records, and of no group clearly more."]
     points = [f"Suppression took most of: {'; '.join(map(group_words, worst))}."]
     if loss.vanished:
         shown = loss.vanished if every else loss.vanished[:_MOST_NAMED]
@@ -48,33 +48,26 @@ def loss_points(loss: SuppressionLoss, *, every: bool = False) -> list[str]:
 
 def _remedy(loss: SuppressionLoss, worst: Group) -> str:
     """What keeps more of the group that lost most."""
-    column, value = worst.columns[0], worst.values[0]
     blanked = loss.blanked > loss.left_out
-    instead = (
-        f"give {column} more importance, so that other columns are blanked first"
-        if blanked
-        else "allow less suppression, so that columns become coarser instead"
-    )
-    return (
-        f"To keep more of {worst.name}: merge {value} with another level of {column} first (a hierarchy, or a recoding)"
-        f"; {instead}; or lower k, as far as policy allows."
-    )
+    instead = f"raise the importance of {worst.columns[0]}" if blanked else "allow less suppression"
+    merged = f"merge {worst.values[0]} with another level (a hierarchy)"
+    return f"To keep more of {worst.name}: {merged}, {instead}, or lower k."
 
 
 def suppression_section(loss: SuppressionLoss) -> Html:
     """The section of the internal report."""
     blank = f", and {plural(loss.blanked, 'cell')} of others blanked" if loss.blanked else ""
     words = (
-        f"{count(loss.left_out)} of {count(loss.before)} records ({percent(loss.left_out / max(1, loss.before))}) are "
-        f"not in the release{blank}. A small share of all can be a whole group. This section tells of people who are "
-        "not in the release and must not leave."
+        f"{count(loss.left_out)} of {count(loss.before)} records ({percent(loss.share)}) are not in the release{blank}."
+        " A small share of all can be a whole group. This section tells of people who are not in the release and must "
+        "not leave."
     )
     return section(
         "suppression",
         "What suppression took",
         tag("p", words, class_="warning"),
         tag("ul", *(tag("li", point) for point in loss_points(loss))),
-        figure(_picture(loss), _CAPTION),
+        figure(_picture(loss), _CAPTION) if loss.worst() else None,
         *_vanished(loss),
         *_pairs(loss),
         details("Every level of every quasi-identifier", join(_column_tables(loss))),
@@ -82,8 +75,8 @@ def suppression_section(loss: SuppressionLoss) -> Html:
 
 
 _CAPTION = (
-    "The groups that lost most: the share of their records that is not in the release, or has a blank in its place. The "
-    "line is the share of all records. Numbers are counted in their declared intervals, else in tenths of the records."
+    "The groups that lost most: the share of their records that is not in the release, or blank there; the "
+    "line is that of all records. Numbers are counted in their declared intervals, else in tenths of the records."
 )
 _HEAD = ("Level", "Records before", "After", "Lost")
 
@@ -99,12 +92,10 @@ def _picture(loss: SuppressionLoss) -> Html:
         panel.rect(0, start, across(group.share), wide, words=group_words(group), fill=AFTER)
         inside = group.share > 0.75 * across.high
         x, anchor = (across(group.share) - 5, "end") if inside else (across(group.share) + 5, "start")
-        ink = {"fill": "#ffffff"} if inside else {}
         said = f"{count(group.before)} → {count(group.after)}"
-        panel.text(said, x, start + wide / 2 + 4, anchor=anchor, size=10, **ink)
-    overall = loss.left_out / max(1, loss.before)
+        panel.text(said, x, start + wide / 2 + 4, anchor=anchor, size=10, fill="#ffffff" if inside else INK)
     if loss.left_out:
-        panel.line(across(overall), 0, across(overall), height, BEFORE)
+        panel.line(across(loss.share), 0, across(loss.share), height, BEFORE)
         panel.legend((("share lost", AFTER, AFTER), ("of all records", BEFORE_FILL, BEFORE)), y=-12)
     spoken = "; ".join(map(group_words, shown))
     return beside(panel, label=f"Bars of the share that each group lost. {spoken}.")

@@ -12,7 +12,8 @@ shares s_a and s_b, spread evenly over their records, and independently, the pai
 
 it is listed where its loss exceeds n·e by more than three standard deviations √(n e (1 − e)).
 
-The groups that lost most are those of the largest lost² / before: many people, and a large share of the group.
+The groups that lost most are those that lost clearly more than the share s of all records that was left out, in the
+order of (lost − n·s)² / n: many people, and a large share of the group.
 
 Everything here tells of people who are not in the release: it never leaves.
 """
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -88,9 +89,11 @@ class Group(Record):
         """Its columns and levels."""
         return " and ".join(f"{column} {value}" for column, value in zip(self.columns, self.values, strict=True))
 
-    @property
-    def _weight(self) -> float:
-        return self.lost * self.share
+    def beyond(self, share: float) -> float:
+        """By how much it lost more than that share: (lost − n·share)² / n; 0 where that may be chance."""
+        more = self.lost - self.before * share
+        chance = np.sqrt(self.before * share * (1 - share))
+        return float(more**2 / max(1, self.before)) if more > _CLEARLY * chance else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +141,11 @@ class SuppressionLoss(Record):
         return self.before - self.after
 
     @property
+    def share(self) -> float:
+        """The share of all records that is not in the release."""
+        return self.left_out / max(1, self.before)
+
+    @property
     def levels(self) -> tuple[Group, ...]:
         """The levels of all columns."""
         return tuple(level for column in self.columns for level in column.levels)
@@ -149,9 +157,10 @@ class SuppressionLoss(Record):
         return tuple(sorted(gone, key=lambda group: -group.before))
 
     def worst(self, n: int = 3) -> tuple[Group, ...]:
-        """The levels and pairs that lost most."""
-        found = [group for group in (*self.levels, *self.pairs) if group.lost > 0]
-        return tuple(sorted(found, key=lambda group: -group._weight)[:n])
+        """The levels and pairs that lost most, of those that lost clearly more than all records did."""
+        beyond = [(group.beyond(self.share), group) for group in (*self.levels, *self.pairs)]
+        found = sorted((one for one in beyond if one[0] > 0), key=lambda one: -one[0])
+        return tuple(group for _, group in found[:n])
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +211,7 @@ def told_by(column: Column, values: pl.Series, before: IntArray, after: IntArray
 
     `weights` are the records of each row of `before`.
     """
-    kind, names, place = levels_of(values, column, np.bincount(before, weights=weights, minlength=len(values)))
+    kind, names, place = levels_of(values, column, _counts(before, weights, len(values)))
     return Told(column.name, kind, names, place[before], np.where(after < 0, -1, place[np.maximum(after, 0)]))
 
 
@@ -232,7 +241,7 @@ def _told_alike(before: pl.Series, after: pl.Series, column: Column, rows: pl.Se
 
 
 def loss_of(columns: Sequence[Told], before: FloatArray, after: FloatArray) -> SuppressionLoss:
-    """What was lost, from columns in levels; `before` and `after` are the records that each of their rows stands for."""
+    """What was lost, from columns in levels; `before` and `after` are the records that each row stands for."""
     shares = [_level_counts(column, before, after) for column in columns]
     paired = [j for j, column in enumerate(columns) if len(column.names) <= _MOST_PAIRED][:_MOST_COLUMNS]
     pairs = [
@@ -245,17 +254,19 @@ def loss_of(columns: Sequence[Told], before: FloatArray, after: FloatArray) -> S
         after=round(float(after.sum())),
         blanked=round(float(sum(after[column.after < 0].sum() for column in columns))),
         columns=tuple(_column_loss(column, *counts) for column, counts in zip(columns, shares, strict=True)),
-        pairs=tuple(sorted(pairs, key=lambda group: -group._weight)[:_MOST_PAIRS]),
+        pairs=tuple(sorted(pairs, key=lambda group: -group.lost * group.share)[:_MOST_PAIRS]),
         unpaired=tuple(column.column for j, column in enumerate(columns) if j not in paired),
     )
 
 
 def _level_counts(column: Told, before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:
     n, told = len(column.names), column.after >= 0
-    return (
-        np.bincount(column.before, weights=before, minlength=n),
-        np.bincount(column.after[told], weights=after[told], minlength=n),
-    )
+    return _counts(column.before, before, n), _counts(column.after[told], after[told], n)
+
+
+def _counts(places: IntArray, weights: FloatArray, n: int) -> FloatArray:
+    """The weight at each of `n` places."""
+    return np.bincount(places, weights=weights, minlength=n).astype(np.float64)
 
 
 def _column_loss(column: Told, came: FloatArray, left: FloatArray) -> ColumnLoss:
@@ -286,10 +297,10 @@ def _pairs_of(
 ) -> Iterator[Group]:
     """The pairs of levels of two columns that lost clearly more than both levels explain."""
     width, size = len(other.names), len(one.names) * len(other.names)
-    came = np.bincount(one.before * width + other.before, weights=before, minlength=size)
+    came = _counts(one.before * width + other.before, before, size)
     told = (one.after >= 0) & (other.after >= 0)
     keys = one.after[told] * width + other.after[told]
-    left = np.bincount(keys, weights=after[told], minlength=size)
+    left = _counts(keys, after[told], size)
     lost_one, lost_other = (1 - kept / np.maximum(all_, 1) for all_, kept in (own, its))
     explained = np.clip(lost_one[:, None] + lost_other - lost_one[:, None] * lost_other, 0, 1).ravel()
     expected = came * explained
@@ -338,9 +349,9 @@ def _in_bins(
     names = labels_of(edges.tolist(), "left") if content.dtype.is_numeric() or column.edges else _dated(edges, content)
     place = np.searchsorted(edges, values, side="right").astype(np.int64)
     texts = content.cast(pl.String).filter(pl.Series(~known))
-    absent, shown = _different(texts)
+    absent, found = _different(texts)
     place[~known] = len(names) + absent
-    shown = ["missing" if text is None else text for text in shown]
+    shown = ["missing" if text is None else text for text in found]
     return ("tenths" if column.edges is None else "declared intervals"), (*names, *shown), place
 
 
@@ -348,7 +359,7 @@ def _dated(edges: FloatArray, content: pl.Series) -> list[str]:
     """The bins between dates or times in words."""
     kind = pl.Int32 if content.dtype == pl.Date else pl.Int64
     ends = pl.Series(edges.astype(np.int64)).cast(kind).cast(content.dtype).cast(pl.String).to_list()
-    between = [f"{low} to {high}" for low, high in zip(ends, ends[1:], strict=False)]
+    between = [f"{low} to {high}" for low, high in pairwise(ends)]
     return [f"before {ends[0]}", *between, f"from {ends[-1]}"] if ends else ["any"]
 
 

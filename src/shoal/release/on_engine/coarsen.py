@@ -89,8 +89,8 @@ def _suppression(engine: Engine, prepared: PreparedRelation, made: Relation) -> 
     counted = [engine.keep(engine.count(engine.select(table, names), names)) for table in (prepared.relation, made)]
     if any(int(engine.known(one, [])[ROWS]) > _MOST_COMBINATIONS for one in counted):
         return None
-    shown = [as_written(enter(engine.collect(one)), prepared.schema).to_polars() for one in counted]
-    return loss_of_values(*shown, prepared.schema, ROWS)
+    came, left = (as_written(enter(engine.collect(one)), prepared.schema).to_polars() for one in counted)
+    return loss_of_values(came, left, prepared.schema, ROWS)
 
 
 def check_by_cells(method: Mondrian | Suppress) -> None:
