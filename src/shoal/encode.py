@@ -138,8 +138,8 @@ class Coding:
         if self.kind == "nominal":
             return None, values.astype(np.int64)
         if self.kind == "ordinal":
-            beyond = values >= self.axis.n_known
-            return np.where(beyond, np.nan, values), (beyond.astype(np.int64) if beyond.any() else None)
+            levels = self.reason(values)
+            return np.where(levels > 0, np.nan, values), (levels if levels.any() else None)
         levels = np.where(np.isnan(values), len(self.absent) + 1, 0)
         for place, number in enumerate(self.absent):
             levels[values == number] = place + 1

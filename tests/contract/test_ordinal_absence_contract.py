@@ -62,7 +62,7 @@ def schema_of(**words):
 
 
 SCHEMA = schema_of(missing_codes={"children": {97: "no answer"}})
-KEEPS_ITS_VALUES = {"rank-swap", "shuffle", "micro-perturb", "individual-ranking", "record-swap"}
+KEEPS_ITS_VALUES = {"permute", "rank-swap", "shuffle", "micro-perturb", "individual-ranking", "record-swap"}
 """Masks that promise each column's values, or its absences, exactly."""
 
 
@@ -160,6 +160,14 @@ def test_points_lie_as_far_apart_for_an_absence_as_for_a_reason_of_a_number():
     assert coding.center == pytest.approx(said.mean())
     assert coding.scale == pytest.approx(said.std())
     assert none[0] == pytest.approx((0 - said.mean()) / said.std())
+
+
+def test_an_absence_has_no_rank():
+    """What takes neighbours in rank, or balances means, is given the levels of those who answered."""
+    (coding,) = Encoder.of(prepare(TABLE, SCHEMA), ["children"]).codings
+    numbers, levels = coding.numbers_and_levels(TABLE["children"])
+    assert (np.isnan(numbers) == (CHILDREN == 97)).all()
+    assert (levels == (CHILDREN == 97)).all()
 
 
 def test_distances_of_an_absence_are_the_widest():
