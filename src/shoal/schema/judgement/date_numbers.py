@@ -48,7 +48,7 @@ class _Digits:
     day: tuple[int, int] | None = None
     ordinal: tuple[int, int] | None = None
     hour: int | None = None
-    enough: float = 0.95
+    enough: float = 0.5
     fewest: int = 1
 
     @property
@@ -61,7 +61,7 @@ _MOSTLY, _MOSTLY_SHORT = 0.5, 0.9  # of the numbers under a name that speaks of 
 _MANY_DAYS = 20
 DIGITS: tuple[_Digits, ...] = (
     _Digits(title="YYYYMMDD", n_digits=8, year=(10**4, 10**4), month=(100, 100), day=(1, 100)),
-    _Digits(title="YYYYMM", n_digits=6, year=(100, 10**4), month=(1, 100), enough=1.0),
+    _Digits(title="YYYYMM", n_digits=6, year=(100, 10**4), month=(1, 100), enough=0.98),
     _Digits(title="MMDDYYYY", n_digits=8, year=(1, 10**4), month=(10**6, 100), day=(10**4, 100)),
     _Digits(title="DDMMYYYY", n_digits=8, year=(1, 10**4), month=(10**4, 100), day=(10**6, 100)),
     _Digits(
@@ -162,10 +162,8 @@ def read_numbers(values: pl.Series, *, named: bool, vetoed: bool = False) -> Num
 
 
 def _digits(numbers: pl.Series, sizes: pl.Series | None, *, named: bool) -> NumberReading | None:
-    known = numbers.drop_nulls()
-    if bool((known != known.round()).any()) or bool((known < 0).any()):
-        return None
-    whole = numbers.cast(pl.Int64, strict=False)
+    plain = ((numbers == numbers.round()) & (numbers >= 0)).fill_null(False)
+    whole = numbers.set(~plain, None).cast(pl.Int64, strict=False)
     fitting = {
         order: fits for order in DIGITS if _enough(fits := _fits(whole, sizes, order), whole, order, named=named)
     }
@@ -243,8 +241,8 @@ def _part(whole: pl.Series, place: tuple[int, int]) -> pl.Series:
 
 def _counted(numbers: pl.Series, *, named: bool) -> NumberReading | None:
     """The origins from which all numbers are plausible days; none, where the numbers don't look like days."""
-    known = numbers.drop_nulls().cast(pl.Float64).to_numpy()
-    known = known[np.isfinite(known)]
+    numbers = numbers.cast(pl.Float64)
+    known = _without_codes(numbers.drop_nulls().to_numpy())
     if not known.size:
         return None
     years = _decimal_years(numbers, known, named=named)
@@ -257,6 +255,18 @@ def _counted(numbers: pl.Series, *, named: bool) -> NumberReading | None:
     if origins and (named or midnights or _like_days(known)):
         return _from(numbers, origins[0] if len(origins) == 1 else None, sure=named or midnights)
     return _months_since_1960(numbers, known, named=named)
+
+
+def _without_codes(known: FloatArray) -> FloatArray:
+    """Finite numbers but those that stand for an absence in many files: -9 to -1, 9999, -99."""
+    finite = known[np.isfinite(known)]
+    left: FloatArray = finite[~np.isin(finite, _CODES)]
+    return left if left.size else finite
+
+
+_CODES = np.array(
+    [*range(-9, 0), *(sign * digit * (10**n - 1) // 9 for sign in (1, -1) for digit in (7, 8, 9) for n in range(2, 16))]
+)
 
 
 def _decimal_years(numbers: pl.Series, known: FloatArray, *, named: bool) -> NumberReading | None:

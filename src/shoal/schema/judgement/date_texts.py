@@ -23,7 +23,9 @@ __all__ = ["TextForm", "read_texts", "year_within"]
 
 Year = Literal["four digits", "two digits", "first or last", "day or year", "none"]
 
-_LONGEST = 64  # characters of a text that is nothing but a date
+_LONGEST = 200  # bytes of a text that is nothing but a date
+_SHORT = 20  # bytes of a text in which there is no room for a date beside other words
+_AT_ONCE = 20_000  # texts that are held against all forms first, so that only those that fit some are looked at again
 
 _D, _DD = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:0[1-9]|[12]\d|3[01])"
 _M, _MM = r"(?:0?[1-9]|1[0-2])", r"(?:0[1-9]|1[0-2])"
@@ -48,12 +50,15 @@ class TextForm:
         How the year stands in it.
     accident
         The chance that a value of another kind looks like it; 0 where one cell proves it.
+    column
+        Whether it is looked for in texts as they are, or in those without a time of day and with tokens for months.
     """
 
     title: str
     pattern: str
     year: Year = "four digits"
     accident: float = 0.0
+    column: Literal["raw", "text"] = "text"
 
 
 def _form(title: str, pattern: str, year: Year = "four digits", accident: float = 0.0) -> TextForm:
@@ -61,6 +66,7 @@ def _form(title: str, pattern: str, year: Year = "four digits", accident: float 
 
 
 FORMS: tuple[TextForm, ...] = (
+    TextForm(title="moment, compact", pattern=rf"^{_Y}{_MM}{_DD}[t ]{_HOUR}:?[0-5]\d", column="raw"),
     _form("year, month, day", rf"{_Y}{_S}{_M}{_S}{_D}"),
     _form("day, month, year", rf"(?:{_D}{_S}{_M}|{_M}{_S}{_D}){_S}'?{_Y}"),
     _form("day, month in words, year", rf"{_TH}{_W}M{_W}{_Y}"),
@@ -78,6 +84,7 @@ FORMS: tuple[TextForm, ...] = (
     _form("year, week", rf"{_Y}[- ]?(?:w|kw|cw|wk|week) ?{_WEEK}(?:-?[1-7])?"),
     _form("week, year", rf"(?:w|kw|cw|wk|week|woche) ?{_WEEK}[-/, ]+{_Y}"),
     _form("moment, in one number", rf"{_Y}{_MM}{_DD}{_HOUR}[0-5]\d(?:[0-5]\d(?:[.,]\d+)?)?(?: ?[+-]\d{{4}}|z)?"),
+    _form("year, month, day in one number", rf"{_Y}{_MM}{_DD}", accident=0.04),
     _form("month and day of any year", rf"--{_MM}-?{_DD}", "none"),
     _form("day, month in words, two digits", rf"{_TH}{_W}M{_W}{_YY}", "first or last"),
     _form("two digits, month in words, day", rf"{_YY}{_W}M{_W}{_D}", "first or last"),
@@ -95,7 +102,6 @@ FORMS: tuple[TextForm, ...] = (
 )
 """The forms; a text has the first that fits."""
 
-_WITH_TIME = rf"^{_Y}{_MM}{_DD}[t ]{_HOUR}:?[0-5]\d"
 _TIME = (
     r"(?:^|[ t:,])\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[ap]\.?m\b\.?)?(?: ?z\b| (?:utc|gmt|[a-z]{2,4}t)\b)?"
     r"(?: ?[+-]\d{2}:?\d{2}\b)?(?: ?\([a-z0-9 ]+\))?"
@@ -114,18 +120,11 @@ def read_texts(texts: pl.Series) -> pl.DataFrame:
     none for certain.
     """
     plain = folded(texts)
-    frame = pl.DataFrame({"raw": plain, "text": _tokenised(plain)})
-    made = _held_against(frame["text"])
-    timed = pl.select(frame["raw"].str.extract(_WITH_TIME, 1).cast(pl.Int32, strict=False)).to_series()
-    moment = next(place for place, form in enumerate(FORMS) if form.title.startswith("moment"))
-    made = made.with_columns(
-        form=pl.when(timed.is_not_null()).then(pl.lit(moment, pl.Int16)).otherwise("form"),
-        year=pl.when(timed.is_not_null()).then(timed).otherwise("year"),
-    )
-    made = _with_short_years(made)
-    long = (plain.str.len_bytes() > 20) & made["form"].is_null()
-    inside = long & _tokenised(plain.set(~long, None), longest=None).str.contains(_WITHIN).fill_null(False)
-    return made.select("form", "year", "short", inside.alias("within"), frame["text"])
+    shapes = _tokenised(plain.set(plain.str.len_bytes() > _LONGEST, None))
+    made = _with_short_years(_held_against(plain, shapes))
+    long = (plain.str.len_bytes() > _SHORT) & made["form"].is_null()
+    inside = _tokenised(plain.set(~long, None)).str.contains(_WITHIN) if bool(long.any()) else long
+    return made.with_columns(inside.fill_null(False).alias("within"))
 
 
 def year_within(texts: pl.Series) -> pl.Series:
@@ -133,12 +132,10 @@ def year_within(texts: pl.Series) -> pl.Series:
     return folded(texts).str.extract(r"(?:^|\D)((?:1[89]|20)\d\d)(?:\D|$)", 1).cast(pl.Int32, strict=False)
 
 
-def _tokenised(plain: pl.Series, longest: int | None = _LONGEST) -> pl.Series:
+def _tokenised(plain: pl.Series) -> pl.Series:
     """Texts without their time of day and the names of days, with a token for each name of a month."""
-    if longest is not None:
-        plain = plain.set(plain.str.len_bytes() > 3 * longest, None)
     text = plain.str.replace(_TIME, " ") if bool(plain.str.contains(r"\d[:th]").any()) else plain
-    if bool(text.str.contains(r"\p{L}{2}").any()):
+    if _may_have_words(text):
         text = text.str.replace_many(tokens(), leftmost=True)
         if bool(text.str.contains(f"[{DAY_NAME}{EITHER}]").any()):
             text = text.str.replace(rf"^{EITHER}\.?,? ?(.*[{MONTH}{EITHER}])", "$1").str.replace_all(EITHER, MONTH)
@@ -154,21 +151,36 @@ def _tokenised(plain: pl.Series, longest: int | None = _LONGEST) -> pl.Series:
     return text.str.replace_all(" +", " ").str.strip_chars(" ,'")
 
 
-def _held_against(texts: pl.Series) -> pl.DataFrame:
+def _may_have_words(text: pl.Series) -> bool:
+    """Whether names of months may be among texts: words beside numbers, or a few single words."""
+    if bool(text.str.contains(r"\p{L}{2,}.*\d|\d.*\p{L}{2}").any()):
+        return True
+    single = text.drop_nulls()
+    return 3 < len(single) <= _MOST_MONTHS and bool(single.str.contains(r"^\p{L}{3,12}\.?$").all())
+
+
+def _held_against(plain: pl.Series, shapes: pl.Series) -> pl.DataFrame:
     """The first form that fits each text, and its year; each form looks only at what is left."""
-    frame = pl.DataFrame({"place": pl.int_range(len(texts), eager=True), "text": texts})
-    left, found = frame.drop_nulls().filter(pl.col("text").str.contains(r"\d|M")), []
-    for place, form in enumerate(FORMS):
+    frame = pl.DataFrame({"raw": plain, "text": shapes}).with_row_index("place")
+    left, found = frame.filter(pl.col("text").str.contains(r"\d|M")), []
+    for place, form in _worth_a_look(left):
+        fits = pl.col(form.column).str.contains(form.pattern)
+        hits, left = left.filter(fits), left.filter(~fits)
+        year = pl.col(form.column).str.extract(form.pattern, 1) if form.year != "none" else pl.lit(None, pl.String)
+        found.append(hits.select("place", pl.lit(place, pl.Int16).alias("form"), year.cast(pl.Int32).alias("year")))
         if left.is_empty():
             break
-        fits = left["text"].str.contains(form.pattern)
-        if not fits.any():
-            continue
-        hits, left = left.filter(fits), left.filter(~fits)
-        year = pl.col("text").str.extract(form.pattern, 1) if form.year != "none" else pl.lit(None, pl.String)
-        found.append(hits.select("place", pl.lit(place, pl.Int16).alias("form"), year.cast(pl.Int32).alias("year")))
-    empty = pl.DataFrame(schema={"place": pl.Int64, "form": pl.Int16, "year": pl.Int32})
-    return frame.join(pl.concat([empty, *found]), on="place", how="left", maintain_order="left")
+    empty = pl.DataFrame(schema={"place": pl.UInt32, "form": pl.Int16, "year": pl.Int32})
+    return frame.select("place", "text").join(pl.concat([empty, *found]), on="place", how="left", maintain_order="left")
+
+
+def _worth_a_look(left: pl.DataFrame) -> list[tuple[int, TextForm]]:
+    """The forms that some text fits; all of them, where texts are many."""
+    if left.is_empty() or len(left) > _AT_ONCE:
+        return [] if left.is_empty() else list(enumerate(FORMS))
+    any_fits = [pl.col(form.column).str.contains(form.pattern).any().alias(str(i)) for i, form in enumerate(FORMS)]
+    told = left.select(any_fits).row(0)
+    return [(i, form) for i, form in enumerate(FORMS) if told[i]]
 
 
 def _with_short_years(made: pl.DataFrame) -> pl.DataFrame:
@@ -212,4 +224,4 @@ def _are_days(numbers: pl.Series) -> bool:
     return bool(numbers.drop_nulls().is_between(1, 31).all())
 
 
-_MOST_DAYS, _FEW_YEARS = 20, 15
+_MOST_DAYS, _FEW_YEARS, _MOST_MONTHS = 20, 15, 40

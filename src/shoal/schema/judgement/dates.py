@@ -41,7 +41,7 @@ Years: TypeAlias = Literal["told", "none", "unclear"]
 _FIRST, _LAST = 1850, 2100
 _PROVED = 0.01  # of the cells, of which each alone proves that it is a date
 _WEAK, _NAMED = 0.9, 0.5  # of the different values, that must fit otherwise
-_NO_ACCIDENT = 1e-4
+_NO_ACCIDENT, _RARE = 1e-4, 0.05  # the chance that a column, or a value, is of such a form by accident
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,9 +136,10 @@ def _read_texts(
     sure = int(count.filter(proved).sum()) > _PROVED * n
     like = float(fits.sum()) / max(1, int(read["text"].str.contains(r"\d|M").sum()))
     if not sure:
-        if like < (_NAMED if named else _WEAK):
+        chance = float(accident.drop_nulls().max() or 1.0)  # type: ignore[arg-type]
+        if like < (_NAMED if named or chance < _RARE else _WEAK):
             return None
-        sure = named or (float(accident.drop_nulls().max() or 1.0) ** int(weak.sum()) < _NO_ACCIDENT)  # type: ignore[arg-type]
+        sure = named or chance ** int(weak.sum()) < _NO_ACCIDENT
         sure = sure and not _are_seasons(texts, read)
     elif like < _WEAK:
         fits = proved
