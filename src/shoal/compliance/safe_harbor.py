@@ -46,15 +46,13 @@ from shoal.method import ReportText
 from shoal.params import ColumnNames, Help, Range, check
 from shoal.schema import Column, Schema
 from shoal.schema.evidence import words_in
+from shoal.schema.judgement.ages import OLDEST, lower_ends, oldest_allowed, speaks_of_age
 from shoal.schema.judgement.dates import read_dates, year_numbers
 from shoal.schema.judgement.finding import Finding, Scan
 from shoal.schema.judgement.identifiers import AGES, DATES, FREE_TEXT, GEOGRAPHIC, OTHER_CODES
 from shoal.schema.judgement.judge import (
-    OLDEST,
     born_long_ago,
     counted_cells,
-    lower_ends,
-    speaks_of_age,
     speaks_of_birth,
 )
 from shoal.schema.judgement.zip_codes import CENSUS, SMALL_ZIPS, speaks_of_zip, three_digits, zip_codes
@@ -459,11 +457,12 @@ def _beside_codes(old: pl.Series, known: pl.Series, new: pl.Series, column: Colu
 
 
 def _pooled(column: pl.Series) -> pl.Series:
-    """Ages over 89 in one: 90, or in a column of texts ``90+``."""
+    """Ages over 89 in one: 90, or in a column of texts ``90+``; 1,080 in a column of months."""
+    oldest = oldest_allowed(column.name)
     if column.dtype.is_numeric():
-        return column.clip(upper_bound=OLDEST + 1)
+        return column.clip(upper_bound=oldest + 1) if bool((column.cast(pl.Float64) > oldest).any()) else column
     texts = column.cast(pl.String)
-    return texts.set((lower_ends(texts) > OLDEST).fill_null(False), f"{OLDEST + 1}+")
+    return texts.set((lower_ends(texts) > oldest).fill_null(False), f"{oldest + 1}+")
 
 
 def _blank(column: pl.Series) -> pl.Series:

@@ -139,7 +139,7 @@ def _tokenised(plain: pl.Series) -> pl.Series:
         text = text.str.replace_many(tokens(), leftmost=True)
         if bool(text.str.contains(f"[{DAY_NAME}{EITHER}]").any()):
             text = text.str.replace(rf"^{EITHER}\.?,? ?(.*[{MONTH}{EITHER}])", "$1").str.replace_all(EITHER, MONTH)
-            text = text.str.replace_all(rf"{DAY_NAME}[.,]?", " ")
+            text = text.str.replace_all(rf"\(?{DAY_NAME}[.,)]*", " ")
         text = text.str.replace_all(r"^\p{Ll}{1,2}[.,]* (\d)", "$1").str.replace_all(
             r"(\d|M)\.? ?(?:m|d|г|р|r|ж)\b\.?", "$1"
         )

@@ -41,6 +41,7 @@ Years: TypeAlias = Literal["told", "none", "unclear"]
 _FIRST, _LAST = 1850, 2100
 _PROVED = 0.01  # of the cells, of which each alone proves that it is a date
 _WEAK, _NAMED = 0.9, 0.5  # of the different values, that must fit otherwise
+_LATE_IN_THE_YEAR = 300
 _NO_ACCIDENT, _RARE = 1e-4, 0.05  # the chance that a column, or a value, is of such a form by accident
 
 
@@ -140,7 +141,7 @@ def _read_texts(
         if like < (_NAMED if named or chance < _RARE else _WEAK):
             return None
         sure = named or chance ** int(weak.sum()) < _NO_ACCIDENT
-        sure = sure and not _are_seasons(texts, read)
+        sure = sure and not _are_seasons(texts) and not _are_running_numbers(texts)
     elif like < _WEAK:
         fits = proved
     years = pl.select(pl.when(read["short"]).then(_of_four(read["year"], latest)).otherwise(read["year"])).to_series()
@@ -155,12 +156,17 @@ def _tells(form: pl.Series) -> bool:
     return any(FORMS[place].year != "none" for place in form.drop_nulls().unique())
 
 
-def _are_seasons(texts: pl.Series, read: pl.DataFrame) -> bool:
+def _are_seasons(texts: pl.Series) -> bool:
     """Whether all look like a year and the next: 2010-11."""
-    first = read["text"].str.extract(r"^(\d{4})[-/]\d\d$", 1).cast(pl.Int32)
-    second = read["text"].str.extract(r"^\d{4}[-/](\d\d)$", 1).cast(pl.Int32)
+    first, second = (texts.str.extract(r"^(\d{4})[-/](\d\d)$", i).cast(pl.Int32) for i in (1, 2))
     known = first.is_not_null()
     return bool(known.any()) and bool(((first + 1) % 100 == second).filter(known).all())
+
+
+def _are_running_numbers(texts: pl.Series) -> bool:
+    """Whether the numbers after years may count cases rather than days: 2019-001 to 2019-060."""
+    days = texts.str.extract(r"^\d{4}[-/. ](\d{3})$", 1).cast(pl.Int32).drop_nulls()
+    return bool(len(days)) and not bool((days > _LATE_IN_THE_YEAR).any())
 
 
 def _reading(
@@ -279,7 +285,8 @@ def are_years(values: pl.Series) -> bool:
 def years_among(values: pl.Series) -> pl.Series:
     """Which values are years, or ranges and sets of years."""
     if values.dtype.is_numeric():
-        return values.is_between(_FIRST, _LAST) & (values == values.round())
+        numbers = values.cast(pl.Float64)
+        return numbers.is_between(_FIRST, _LAST) & (numbers == numbers.round())
     return year_texts(values).str.contains(_YEARS)
 
 

@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 
 from shoal.schema.evidence import words_in
+from shoal.schema.judgement.ages import OLDEST, lower_ends, oldest_allowed, speaks_of_age
 from shoal.schema.judgement.dates import DateReading, are_years, read_dates, year_numbers, years_among
 from shoal.schema.judgement.finding import Finding
 from shoal.schema.judgement.identifiers import (
@@ -38,30 +39,19 @@ from shoal.schema.judgement.zip_codes import ZipCodes, zip_codes
 
 __all__ = [
     "LONG",
-    "OLDEST",
     "born_long_ago",
     "counted_cells",
     "findings_in",
     "is_free_text",
-    "lower_ends",
     "part_of_date",
     "shows_years",
-    "speaks_of_age",
     "speaks_of_birth",
 ]
-
-OLDEST = 89
-"""The highest age that the Safe Harbor rule lets stand."""
 
 LONG = 40
 """Mean length of the different texts of a column from which on they are free text."""
 
 _FEWEST = 20  # values below which "all differ" says nothing
-
-
-def speaks_of_age(name: str) -> bool:
-    """Whether a column's name says that it holds ages."""
-    return any(word in _AGE for word in words_in(name))
 
 
 def speaks_of_birth(name: str) -> bool:
@@ -95,7 +85,6 @@ def _this_year() -> int:
     return datetime.now(UTC).year
 
 
-_AGE = {"age", "ages", "agep", "agelast", "ageyears", "ageatdeath", "agegroup", "agegrp", "agecat", "agegr", "ageband"}
 _BIRTH = ("birth", "brth", "dob", "yob", "born", "dateofbirth", "yearborn", "yrborn", "byear", "bdate", "geburt")
 _MANY_YEARS = 10  # different whole numbers from which on it is no accident that all of them are years
 _MOSTLY, _NEARLY_ALL = 0.5, 0.95
@@ -259,15 +248,11 @@ def _others(column: str, distinct: pl.DataFrame, n: int, year: int | None) -> li
 
 def _old(name: str, values: pl.Series, count: pl.Series, n: int) -> list[Finding]:
     """Ages over 89 that aren't all in one; of an interval, its lower end counts."""
-    ages = values if values.dtype.is_numeric() else lower_ends(values)
-    old = (ages > OLDEST).fill_null(False)
-    pooled = values.filter(old).n_unique() <= 1 and bool((ages.filter(old) == OLDEST + 1).all())
+    ages = values.cast(pl.Float64) if values.dtype.is_numeric() else lower_ends(values)
+    oldest = oldest_allowed(name)
+    old = (ages > oldest).fill_null(False)
+    pooled = values.filter(old).n_unique() <= 1 and bool((ages.filter(old) == oldest + 1).all())
     return [] if pooled else [_plain(name, "C", AGES, int(count.filter(old).sum()), n, by_name=True)]
-
-
-def lower_ends(texts: pl.Series) -> pl.Series:
-    """The first number in each text: the age, or the lower end of an interval of ages."""
-    return texts.cast(pl.String).str.extract(r"(\d+)", 1).cast(pl.Int64, strict=False)
 
 
 def born_long_ago(name: str, distinct: pl.DataFrame, year: int | None = None) -> list[Finding]:
