@@ -53,7 +53,7 @@ _AGE = frozenset(
         *("idade", "leeftijd", "alder", "wiek", "patage", "ptage", "currage", "respage", "dxage", "admage"),
     )
 )
-_AGE_STARTS = ("ageat", "agein", "ageent", "agediag", "agedx", "ageonset", "alterin", "alterbei")
+_AGE_STARTS = ("ageat", "ageent", "agediag", "agedx", "ageonset", "alterbei", "ageinyear", "ageinmonth", "ageinday")
 _UNITS = {
     1079: ("months", "mos", "mths", "monaten", "agemo", "meses"),
     4694: ("weeks", "wks", "wochen", "semanas"),

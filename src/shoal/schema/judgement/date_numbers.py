@@ -48,7 +48,7 @@ class _Digits:
     day: tuple[int, int] | None = None
     ordinal: tuple[int, int] | None = None
     hour: int | None = None
-    enough: float = 0.5
+    enough: float = 0.6
     fewest: int = 1
 
     @property
