@@ -10,6 +10,7 @@ import pytest
 import shoal
 from shoal import MDAV, Balanced, GuaranteeError, ParameterError, Permute, Schema, SchemaError, anonymize
 from shoal.errors import ShoalError
+from shoal.ledger import Ledger
 from shoal.rng import repeatable, stream
 
 N = 240
@@ -277,3 +278,29 @@ def test_a_release_on_disk_is_verified_and_repeated(tmp_path):
     release.write(tmp_path / "out")
     assert all(check.holds is not False for check in shoal.verify(tmp_path / "out").checks)
     assert shoal.verify(tmp_path / "out", original=file).exit_code == 0
+
+
+def test_the_report_says_that_no_row_is_a_persons(tmp_path):
+    anonymize(table(), SCHEMA, group=Balanced(k=8), mask=Permute()).write(tmp_path / "apart")
+    page = (tmp_path / "apart" / "report.html").read_text()
+    assert "look at columns, pairs and regressions, not at rows" in page
+    assert "A row is one person" not in page
+    assert "published unchanged" not in page.lower()
+    anonymize(table(), SCHEMA, group=MDAV(k=8), mask=Permute(blocks="rows")).write(tmp_path / "rows")
+    assert "A row is one person" in (tmp_path / "rows" / "report.html").read_text()
+
+
+def test_a_second_release_with_fresh_coins_is_refused_beside_the_first(tmp_path):
+    """Whoever shares both groups of a person is few: the value that comes back is theirs."""
+    place = f"sqlite:///{tmp_path / 'ledger.db'}"
+    Ledger.open(place).close()
+    register = shoal.Register.open("people", ledger=place)
+    first = anonymize(table(), SCHEMA, group=Balanced(k=8), mask=Permute(), register=register)
+    first.write(tmp_path / "first")
+    with pytest.raises(GuaranteeError, match="must hold beside release 1 of the same people"):
+        anonymize(table(), SCHEMA, group=Balanced(k=8), mask=Permute(), register=register)
+    again = anonymize(table(), SCHEMA, group=Balanced(k=8), mask=Permute(), register=register, same_groups_as="last")
+    assert len(set(zip(first.labels.tolist(), again.labels.tolist(), strict=True))) == len(set(first.labels.tolist()))
+    with pytest.raises(GuaranteeError, match="must hold beside release 1 of the same people"):
+        anonymize(table(), SCHEMA, group=MDAV(k=8), mask=shoal.Resample(), register=register)
+    register.close()

@@ -58,6 +58,11 @@ class ColumnMask(Method):
     collapses: ClassVar[bool] = False
     needs_all_columns = True
 
+    @classmethod
+    def is_apart_with(cls, parameters: Mapping[str, Any]) -> bool:
+        """Return True if with these parameters no released row is a person's."""
+        return True
+
     @abstractmethod
     def blocks_of(self, schema: Schema, names: Sequence[str]) -> Blocks:
         """Return the blocks that are handed round among the columns `names`, each column in one at most."""
@@ -136,6 +141,11 @@ class Permute(ColumnMask):
     def report_text_with(cls, parameters: Mapping[str, Any]) -> ReportText:
         """Of whole rows, other columns stay."""
         return _ROWS if parameters.get("blocks") == "rows" else cls.report_text
+
+    @classmethod
+    def is_apart_with(cls, parameters: Mapping[str, Any]) -> bool:
+        """Return True if with these parameters no released row is a person's."""
+        return parameters.get("blocks") != "rows"
 
     def blocks_of(self, schema: Schema, names: Sequence[str]) -> Blocks:
         """Return the blocks that are handed round; a ParameterError where they name what doesn't leave."""

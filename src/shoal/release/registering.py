@@ -307,7 +307,14 @@ def draft_of(release: Release, register: Register, known: Known, order: AnyArray
 
 
 def _unchanged(release: Release, order: AnyArray) -> pl.DataFrame:
-    """The released columns by which rows can be joined, in the order of the original rows."""
+    """The released columns by which rows can be joined, in the order of the original rows.
+
+    Where every column was handed round by itself, a person's value is the one that comes back in their group when the
+    table is released again: all columns count, with each person's own values.
+    """
+    if release.recipe.is_apart(release.schema):
+        names = [name for name in release.frame.columns if name in release.prepared.frame.columns]
+        return pl.DataFrame([_original(release, name, order).alias(name) for name in sorted(names)])
     frame, keys = release.frame, _new_keys(release)
     own = {name: plain(series(frame, name)).gather(order) for name in frame.columns if name not in keys}
     names = [name for name in own if _joins(release, name, own[name], order)]

@@ -14,6 +14,7 @@ from shoal.report.numbers import between, count, number, percent
 from shoal.report.pieces import before_share, guarded, may_tell, people, proved_bound, too_few
 from shoal.report.plots import class_size_plot, risk_plot
 from shoal.report.readings import reading_table, verdict
+from shoal.report.what_was_done import is_apart
 from shoal.risk import ClassMix, IntervalDisclosure, UnchangedColumnsAttack
 
 __all__ = ["risk", "synthetic_risk"]
@@ -82,7 +83,7 @@ def _attacks(evidence: Evidence, internal: bool) -> Html:
             ),
         ]
     readings += [
-        *_unchanged_readings(evidence.risk.unchanged, before_share(evidence)),
+        *_unchanged_readings(evidence.risk.unchanged, before_share(evidence), apart=is_apart(evidence.recipe)),
         Reading(
             name="The nearest or second nearest original is the source",
             value=linked.share,
@@ -104,8 +105,8 @@ def _close_reading(close: IntervalDisclosure) -> Reading:
     return Reading(name=name, value=close.share, chance=close.chance, before=1.0, meaning=meaning)
 
 
-def _unchanged_readings(found: UnchangedColumnsAttack, before: float | None) -> list[Reading]:
-    name = "Match on quasi-identifiers and on columns published unchanged"
+def _unchanged_readings(found: UnchangedColumnsAttack, before: float | None, *, apart: bool) -> list[Reading]:
+    name = f"Match on quasi-identifiers and on {'all other columns' if apart else 'columns published unchanged'}"
     if found.expected is None:
         return [Reading(name=name, value=None, meaning=f"Because {found.why}.")]
     tried = f"{count(found.n_targets)} records tried" if found.sampled else "All records tried"
@@ -118,7 +119,8 @@ def _unchanged_readings(found: UnchangedColumnsAttack, before: float | None) -> 
             before=before,
             chance=chance,
             n=found.n_targets,
-            meaning=f"{tried}; nearest match finds {percent(found.baseline)} of them. No proof limits this attack.",
+            meaning=f"{tried}; nearest match finds {percent(found.baseline)} of them."
+            + ("" if apart else " No proof limits this attack."),
         ),
         Reading(
             name="The same, where the intruder is most certain",

@@ -16,7 +16,7 @@ from shoal.report.markup import Child, Html, join, rows_table, section, tag
 from shoal.report.numbers import between, count, number, percent, plural
 from shoal.report.pieces import basis, bullets, is_share, moved_words
 from shoal.report.summary import left_out_words
-from shoal.report.what_was_done import ROLES, ColumnAccount
+from shoal.report.what_was_done import ROLES, ColumnAccount, is_apart
 
 __all__ = [
     "claims",
@@ -88,6 +88,8 @@ def rows_words(evidence: Evidence) -> str:
     """How many rows there are, and whose."""
     words = _size_words(evidence, f" about {count(evidence.n_people)} people" if evidence.has_unit else "")
     unit = " A row is a record; a person may have several." if evidence.has_unit else " A row is one person's record."
+    if is_apart(evidence.recipe):
+        unit = " No row is a person's row: look at columns, pairs and regressions, not at rows."
     weights = " Records carry survey weights, which count wherever a share is said to be weighted."
     return f"{words}{unit}{weights if evidence.weighted else ''} {left_out_words(evidence)}".strip()
 

@@ -11,6 +11,7 @@ from shoal.report.evidence import Evidence
 from shoal.report.markup import Child, Html, join, section, tag
 from shoal.report.numbers import count, number, percent, plural
 from shoal.report.pieces import basis, found_before, is_share, proved_bound, weak_bound
+from shoal.report.what_was_done import is_apart
 
 __all__ = ["summary", "synthetic_summary"]
 
@@ -70,6 +71,9 @@ def _found_tile(evidence: Evidence) -> Html:
     found, bound = evidence.risk.reidentification.expected, proved_bound(evidence)
     by_all = evidence.risk.unchanged.expected
     proof = f"at most {percent(bound)} for any person, by proof" if bound else "no limit is proved"
+    if is_apart(evidence.recipe):
+        beside = f"A row chosen by any other value holds a person's own cell of a column: {proof}"
+        return _tile("Found by nearest match", percent(found), beside)
     if by_all is None or by_all <= found:
         return _tile("Found by nearest match", percent(found), f"By the released quasi-identifiers alone: {proof}")
     beside = f"With the columns published unchanged; by quasi-identifiers alone {percent(found)}, {proof}"
@@ -200,7 +204,8 @@ def _by_all_words(evidence: Evidence) -> str:
     found = evidence.risk.unchanged
     if found.expected is None:
         return f" An attack that also uses unchanged columns: not measured, because {found.why}."
-    return f" An attack that also uses the columns published unchanged finds {percent(found.expected)}."
+    columns = "all other columns" if is_apart(evidence.recipe) else "the columns published unchanged"
+    return f" An attack that also uses {columns} finds {percent(found.expected)}."
 
 
 def _kept_inside(evidence: Evidence) -> str:

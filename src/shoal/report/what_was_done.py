@@ -22,6 +22,7 @@ __all__ = [
     "ColumnAccount",
     "Named",
     "accounts_of",
+    "is_apart",
     "is_coarsened",
     "known_limits",
     "method_words",
@@ -60,6 +61,7 @@ class Named:
     name: str
     report_text: ReportText = _UNTOLD
     starts_from_rows: bool = False
+    apart: bool = False
     collapses: bool = False
     coarsens: bool = False
     perturbs: bool = False
@@ -75,10 +77,12 @@ class Named:
             return cls(name=name)
         aware = getattr(known, "is_aware", False)
         collapses = getattr(known, "collapses", False)
+        apart = getattr(known, "is_apart_with", None)
         return cls(
             name=name,
             report_text=known.report_text_with(given),
             starts_from_rows=aware,
+            apart=apart is not None and apart(given),
             collapses=collapses,
             coarsens=known.coarsens,
             perturbs=getattr(known, "perturbs", False),
@@ -160,6 +164,12 @@ def methods_in(recipe: Mapping[str, Any], family: Family) -> list[Named]:
     return [Named.of(family, words) for words in _listed(recipe.get(family))]
 
 
+def is_apart(recipe: Mapping[str, Any]) -> bool:
+    """Whether no released row is a person's: every column was handed round by itself."""
+    masks = methods_in(recipe, "mask")
+    return bool(masks) and masks[-1].apart
+
+
 def is_coarsened(recipe: Mapping[str, Any]) -> bool:
     """Whether some method of a recipe wrote wider values, so that equal rows form classes."""
     return any(one.coarsens for family in FAMILIES for one in methods_in(recipe, family))
@@ -184,6 +194,8 @@ def known_limits(recipe: Mapping[str, Any], pair: Pair) -> list[str]:
     """What the method doesn't do, one sentence each."""
     if not pair.is_of_people:
         return list(SYNTHETIC_LIMITS)
+    if is_apart(recipe):
+        return [*APART_LIMITS, _OTHERS]
     masks = methods_in(recipe, "mask")
     limits = [
         "Everything rests on the list of quasi-identifiers: a column that an intruder can match on, and that is not on "
@@ -222,10 +234,19 @@ def known_limits(recipe: Mapping[str, Any], pair: Pair) -> list[str]:
             "Only the distribution of the quasi-identifiers is preserved as such. Their association with the other "
             "columns weakens as groups grow, and with it the fit of regressions."
         )
-    limits.append("Measured risk is the success of the attacks that were tried; another attack may do better.")
+    limits.append(_OTHERS)
     return limits
 
 
+_OTHERS = "Measured risk is the success of the attacks that were tried; another attack may do better."
+APART_LIMITS = (
+    "No row is a person's row: look at columns, pairs and regressions, not at rows, outliers or single cases.",
+    "What is promised is about whose cell a cell is, not about what it says. A value that few people have is seen, and "
+    "points at people like it; somebody else's cell may say the same as a person's own.",
+    "Each value occurs exactly as often as before: whoever knows everybody else's values of a column reads the last.",
+    "Relations of two columns are kept, and with them regressions. What three columns say together is kept only as far "
+    "as the people of a group agree.",
+)
 SYNTHETIC_LIMITS = (
     "A synthetic table preserves what its model describes. Other patterns are lost, and noise may make rare "
     "combinations frequent or remove them.",
@@ -272,7 +293,9 @@ def _steps_on(column: Column, pair: Pair, recipe: Mapping[str, Any]) -> list[Nam
 
 def _writes(words: Any, column: Column) -> bool:
     named = words.get("columns") if isinstance(words, Mapping) else None
-    return column.name in named if isinstance(named, list | tuple) else column.role == "quasi"
+    if isinstance(named, list | tuple):
+        return column.name in named
+    return column.role == "quasi" or (isinstance(words, Mapping) and Named.of("mask", words).apart)
 
 
 def _listed(given: Any) -> list[Any]:
