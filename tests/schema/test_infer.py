@@ -204,6 +204,7 @@ def test_toml_tells_to_check_and_gives_the_schema_back(people):
         "keys": {},
         "gaps": [],
         "unused": [],
+        "advice": [],
     }
     assert all("Undecided" in proposal.reasons[name] for name in proposal.undecided)
 

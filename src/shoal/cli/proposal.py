@@ -14,15 +14,18 @@ from shoal.schema.person_key import key_question
 __all__ = ["print_proposal", "print_rows"]
 
 _ROLES = ("identifier", "unit", "household", "quasi", "sensitive", "weight")
+_KEYS = {"weight": "a survey's weight?"}
 _MOST_NAMED = 60
 
 
 def print_proposal(made: Proposal) -> None:
-    """Columns by role, then the questions, each with the columns that it is about."""
+    """Where to begin if much is open, columns by role, then the questions, each with the columns that it is about."""
+    for line in made.advice:
+        screen.print(escape(line))
     names = {role: [column.name for column in made.schema.columns if column.role == role] for role in _ROLES}
     roles = [(f"{role} ({len(found):,})", _listed(found)) for role, found in names.items() if found]
     print_rows("Proposed roles", roles)
-    asked = [("who is a person?", key_question(name, role)) for name, role in made.keys.items()]
+    asked = [(_KEYS.get(role, "who is a person?"), key_question(name, role)) for name, role in made.keys.items()]
     decide = [(question, _listed(found)) for question, found in _questions(made) if found]
     print_rows("For you to decide", [*asked, *decide])
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from shoal.schema.codes_seen import ABSENT_WORDS
 from shoal.schema.described import is_absence
-from shoal.schema.foreign_words import unaccented
+from shoal.schema.judgement.spelling import unaccented
 
 __all__ = ["in_order_of_bands"]
 

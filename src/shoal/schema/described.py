@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shoal.schema import Role
-from shoal.schema.foreign_words import in_english, unaccented
+from shoal.schema.foreign_words import in_english
+from shoal.schema.judgement.spelling import unaccented
 from shoal.schema.name_words import QUASI, SENSITIVE
 from shoal.value import Level
 

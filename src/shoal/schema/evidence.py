@@ -16,7 +16,8 @@ import polars as pl
 
 from shoal.errors import ColumnError
 from shoal.files.column_types import forms_of
-from shoal.schema.foreign_words import in_english, unaccented
+from shoal.schema.foreign_words import in_english
+from shoal.schema.judgement.spelling import unaccented
 from shoal.value import Level
 
 if TYPE_CHECKING:

@@ -8,11 +8,12 @@ others of its language: in the same name, or in at least two other columns of th
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 
-__all__ = ["FOREIGN_ABSENCES", "in_english", "languages_of", "unaccented"]
+from shoal.schema.judgement.spelling import unaccented
+
+__all__ = ["FOREIGN_ABSENCES", "in_english", "languages_of"]
 
 _WORDS = {
     "de": """
@@ -114,20 +115,6 @@ _LINKS = ("", "s", "n", "en", "es")
 _SHORTEST_JOINED = 7
 _NUMBERED_FIRST = frozenset(("number", "code", "id"))  # numero de paciente: said the other way round
 _ENOUGH_COLUMNS = 2
-
-
-def unaccented(text: str) -> str:
-    """Return the text without accents: ``Größe`` becomes Grosse.
-
-    Examples
-    --------
-    >>> unaccented("Körpergröße"), unaccented("année")
-    ('Korpergrosse', 'annee')
-    """
-    if text.isascii():
-        return text
-    split = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
-    return "".join(letter for letter in split if not unicodedata.combining(letter))
 
 
 def in_english(words: Sequence[str], spoken: Collection[str] = ()) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from shoal.schema.evidence import (
     date_forms,
     is_amount,
     like_names,
+    rank_correlation,
     states,
     states_among,
 )
@@ -38,6 +39,7 @@ from shoal.schema.guess_beside import (
     by_formula,
     by_reference,
     in_batteries,
+    in_families,
     in_scales,
     naming,
     one_each,
@@ -57,8 +59,11 @@ from shoal.schema.name_words import (
     COORDINATES,
     COUNTS,
     DESCRIBING,
+    DESIGN,
+    DESIGN_STARTS,
     DIAGNOSIS,
     EVENT,
+    HEIGHTS,
     HOUSEHOLD,
     HOUSEHOLD_NUMBERS,
     IDENTIFIERS,
@@ -70,6 +75,7 @@ from shoal.schema.name_words import (
     NOT_PLACES,
     NUMBER,
     NUMBERED,
+    OF_ACCOUNTS,
     PERSON,
     PERSON_NUMBERS,
     PLACE_OR_THING,
@@ -94,6 +100,7 @@ _NEARLY_ALL = 0.9  # of the cells differ in a column of which each row has its o
 _FEW_STATES = 10  # numbers, of which a country has more states
 _MANY_DAYS, _LAST_DAY = 100, 60_000  # different days of a column of dates; days from 1900 to 2064
 _LASTING = r"(?i)^\D{0,12}\d+(?:[.,]\d+)?[ _]?(?:h|hrs?|hours?|min|mins|minutes?|days?|weeks?|months?|times?|x)\b"
+_GROWS_WITH_HEIGHT = 0.2  # rank correlation with a height; a survey's weight has none
 _CLINICAL = 3  # columns whose names speak plainly of findings, from which on short names do too
 
 
@@ -104,20 +111,21 @@ def guess_roles(
     facts = [replace(fact, judgement=_judged(fact)) for fact in facts]
     beside = frozenset(word for fact in facts for word in fact.words)
     clinical = sum(_speaks_of_findings(fact) for fact in facts) >= _CLINICAL
-    guesses = {fact.name: _not_amount(fact, _role(fact, beside, clinical), facts) for fact in facts}
+    heights = [fact.cells for fact in facts if fact.has(*HEIGHTS) and fact.cells.dtype.is_numeric()]
+    guesses = {fact.name: _not_amount(fact, _role(fact, beside, clinical, heights), facts) for fact in facts}
     beside_others = by_formula(facts, by_reference(facts, by_repeats(facts, guesses)), computed)
-    asked = in_scales(facts, in_batteries(facts, beside_others))
+    asked = in_families(facts, in_scales(facts, in_batteries(facts, beside_others)))
     named = naming(facts, with_codes(facts, asked, found), found)
     return _but_identifiers(facts, one_each(facts, with_evidence(facts, named, found)))
 
 
-def _role(fact: Facts, beside: frozenset[str], clinical: bool) -> Guess:
+def _role(fact: Facts, beside: frozenset[str], clinical: bool, heights: Sequence[pl.Series]) -> Guess:
     """The first rule that decides; `beside` holds the words of all names, `clinical` says whether findings abound."""
     short = (_by_short_name,) if clinical else ()
     names = (_by_mark, _by_reach, _by_key, _by_number, _by_name, _by_judgement)
     topics = (_by_code, _by_date, _by_topic, _by_label)
     rules = (*names, *topics, *short, _by_states, _by_difference, _by_length)
-    weight = _by_weight(fact, beside)
+    weight = _by_weight(fact, beside, heights)
     for rule in rules:
         guess = weight if weight is not None and rule is _by_code else rule(fact)
         if guess is not None:
@@ -238,12 +246,20 @@ def _by_name(fact: Facts) -> Guess | None:
         return None
     if fact.n_distinct <= 2 < fact.n_known:  # has_email: whether there is one, not which
         return None
+    if _tells_of_it(fact):
+        return None
     if fact.n_distinct < 20 and fact.n_known >= 200:  # pid: of so many people a number would have more values
         return None
     return _first(fact, IDENTIFIERS, "identifier")
 
 
-def _by_weight(fact: Facts, beside: frozenset[str]) -> Guess | None:
+def _tells_of_it(fact: Facts) -> bool:
+    """Whether what follows a word such as address or account says what is held of it: a place, an amount."""
+    last = fact.words[-2:-1]
+    return len(fact.words) > 2 and any(topic.covers(word) for topic in OF_ACCOUNTS for word in last)
+
+
+def _by_weight(fact: Facts, beside: frozenset[str], heights: Sequence[pl.Series]) -> Guess | None:
     if not fact.cells.dtype.is_numeric() or not fact.n_known or fact.cells.min() < 0:  # type: ignore[operator]
         return None
     if fact.label and is_survey_weight(fact.label):
@@ -253,19 +269,23 @@ def _by_weight(fact: Facts, beside: frozenset[str]) -> Guess | None:
     weighs = fact.has("weight", "weights", "wt", "wts", "wgt", "wght") or any(
         word.endswith("pwt") for word in fact.words
     )
-    if not weighs or fact.has(*BODY):
+    if not weighs or fact.has(*BODY) or BODY & set(re.findall(r"[a-z]+", fact.label.lower())):
         return None
     if fact.has(*SURVEY):
         return Guess(role="weight", reason="The name suggests a survey weight")
-    return _by_size(fact, beside)
+    return _by_size(fact, beside, heights)
 
 
-def _by_size(fact: Facts, beside: frozenset[str]) -> Guess:
-    """A body's weight or a survey's, told from its size, its digits and the columns beside it."""
+def _by_size(fact: Facts, beside: frozenset[str], heights: Sequence[pl.Series]) -> Guess:
+    """A body's weight or a survey's, by its size, its digits and the columns beside it; else a question."""
     known = fact.cells.drop_nulls().cast(pl.Float64)
     if float(known.median()) > 400:  # type: ignore[arg-type]
         return Guess(role="weight", reason="A weight far above any body's, so a survey weight")
-    if beside & {"height", "bmi", "hgt", "ht", "hght", "stature"}:
+    designed = any(word in DESIGN or word.startswith(DESIGN_STARTS) for word in beside)
+    body = bool(beside & HEIGHTS)
+    if any(abs(rank_correlation(fact.cells, height)) >= _GROWS_WITH_HEIGHT for height in heights):
+        return Guess(role="quasi", reason="A weight that rises with a height or body mass index, so a body's")
+    if body and not designed:
         return Guess(role="quasi", reason="A weight beside a height or body mass index, so a body's")
     if not fact.whole and abs(float(known.mean()) - 1) < 0.02:  # type: ignore[arg-type]
         return Guess(role="weight", reason="A weight that is 1 on average, so a survey weight")
@@ -273,7 +293,10 @@ def _by_size(fact: Facts, beside: frozenset[str]) -> Guess:
         return Guess(role="weight", reason="A weight below any body's, so a survey weight")
     if float((known != known.round(2)).mean()) > 0.5:  # type: ignore[arg-type]
         return Guess(role="weight", reason="A weight of more than two decimals, so a survey weight")
-    return Guess(role="quasi", reason="A weight that could be a body's or a survey's, so quasi, the cautious guess")
+    if designed and not body:
+        return Guess(role="weight", reason="A weight beside strata or sampling units, so a survey weight")
+    unsure = "A weight that could be a body's or a survey's, so quasi, the cautious guess"
+    return Guess(role="quasi", reason=unsure, asked="weight")
 
 
 def _by_code(fact: Facts) -> Guess | None:

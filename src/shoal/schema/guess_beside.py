@@ -15,13 +15,14 @@ from shoal.schema import Role
 from shoal.schema.arithmetic import Formula
 from shoal.schema.dependency import Dependency
 from shoal.schema.evidence import Facts
-from shoal.schema.name_words import CODED, DESCRIBING, HOUSEHOLD, NUMBERED
+from shoal.schema.name_words import CODED, DESCRIBING, HOUSEHOLD, MODIFIERS, NUMBERED
 
 __all__ = [
     "Guess",
     "by_formula",
     "by_reference",
     "in_batteries",
+    "in_families",
     "in_scales",
     "naming",
     "one_each",
@@ -29,6 +30,7 @@ __all__ = [
     "with_codes",
 ]
 
+_ALIKE = 2  # columns of a family that must be sensitive by what their own names say
 _BATTERY, _FEW_ANSWERS = 4, 11  # columns of one battery, and the most answers that a question has
 
 
@@ -42,7 +44,7 @@ class Guess:
     undecided: bool = False
     named: bool = False  # undecided, as its name may speak of what others can know: no column beside it decides
     weak: bool = False  # by a word of a label that says little of what the column holds
-    asked: Role | None = None  # the role that it would have, if a person says that it numbers people or households
+    asked: Role | None = None  # the role that it would have, if a person says that it numbers people, or weighs them
 
 
 def by_reference(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> dict[str, Guess]:
@@ -128,6 +130,26 @@ def in_scales(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> dict[str,
                 f"One of {len(names)} columns with the same few whole numbers, as answers to a battery of questions"
             )
             made |= {name: Guess(role="sensitive", reason=reason) for name in open_}
+    return made
+
+
+def in_families(facts: Sequence[Facts], guesses: Mapping[str, Guess]) -> dict[str, Guess]:
+    """Columns of one sort: names that share a telling word (``accounts``); they get one role where two are sensitive.
+
+    None of them may be known to others: a family with a quasi-identifier stays as it is.
+    """
+    made = dict(guesses)
+    families: dict[str, list[str]] = {}
+    for fact in facts:
+        for word in set(fact.words[:-1]) - MODIFIERS:
+            if len(word) > 2:
+                families.setdefault(word.removesuffix("s"), []).append(fact.name)
+    for word, names in families.items():
+        known = [name for name in names if not _is_open(guesses[name])]
+        if len(known) < _ALIKE or any(guesses[name].role != "sensitive" for name in known):
+            continue
+        reason = f"One of {len(names)} columns with {word} in their names; {len(known)} of them are sensitive"
+        made |= {name: Guess(role="sensitive", reason=reason) for name in names if _is_open(guesses[name])}
     return made
 
 

@@ -58,6 +58,8 @@ from shoal.schema.guess_beside import Guess, says_the_same
 from shoal.schema.guess_kind import guess_kind, guess_levels, is_unordered
 from shoal.schema.keys import group_codes
 from shoal.schema.person_key import key_question
+from shoal.schema.proposal_advice import advice
+from shoal.schema.schema import toml_comment
 from shoal.value import text_of
 
 __all__ = ["Proposal", "propose", "words_in"]
@@ -90,8 +92,9 @@ class Proposal(Record):
     which are quasi-identifiers out of caution, and may be sensitive, those that tell most people apart first;
     `follows` the quasi-identifiers that follow from others; `sums` the columns that are sums of others, of which some
     are masked and some are not; `keys` the columns that may number people or households although something speaks
-    against it, each with the role it would have; `gaps` the columns where numbers are missing, which stay so unless
-    somebody says what they shall be; `unused` what a codebook describes and the table does not have.
+    against it, or be the weight of a survey or of a body, each with the role it would have; `gaps` the columns where
+    numbers are missing, which stay so unless somebody says what they shall be; `unused` what a codebook describes and
+    the table does not have; `advice` where to begin if very many columns are open.
 
     Examples
     --------
@@ -114,6 +117,7 @@ class Proposal(Record):
     keys: Mapping[str, str] = field(default_factory=dict)
     gaps: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
 
     @property
     def comments(self) -> dict[str, str]:
@@ -141,7 +145,9 @@ class Proposal(Record):
 
     def to_toml(self) -> str:
         """The schema as TOML text, with a header that says how to read it and the reasons as comments."""
-        return f"{_HEADER}{self._remark()}\n{self.schema.to_toml(self.comments)}"
+        first, _, header = _HEADER.partition("\n")
+        advised = "".join(map(toml_comment, self.advice))
+        return f"{first}\n{advised}{header}{self._remark()}\n{self.schema.to_toml(self.comments)}"
 
     def _remark(self) -> str:
         """What of the codebook was of no use, as a comment."""
@@ -191,16 +197,19 @@ def propose(table: Any, labels: Labels | None = None, *, codebook: Codebook = No
         )
         for fact in facts
     ]
+    undecided = _by_weight([fact for fact in facts if roles[fact.name].undecided])
+    sensitive = _by_weight([fact for fact in facts if roles[fact.name].role == "sensitive"])
     return Proposal(
         schema=Schema(tuple(column for column, _ in entries)),
         reasons={column.name: reason for column, reason in entries},
         doubtful=_doubtful(facts, [column for column, _ in entries]),
-        undecided=_by_weight([fact for fact in facts if roles[fact.name].undecided]),
+        undecided=undecided,
         follows=_made_from((*computed, *found), roles),
         sums=_sums_asked(computed, roles),
         keys={name: guess.asked for name, guess in roles.items() if guess.asked is not None},
         gaps=tuple(one.name for (one, _), fact in zip(entries, facts, strict=True) if _has_gaps(one, fact)),
         unused=unused,
+        advice=advice(len(facts), sensitive, undecided),
     )
 
 

@@ -58,7 +58,8 @@ class LinkedProposal:
     def _table(self, table: LinkedTable) -> Iterator[str]:
         words = table.to_dict()
         columns, comments = words.pop("columns", {}), self.proposals[table.name].comments
-        yield tomli_w.dumps({"tables": {table.name: words}})
+        advised = "".join(map(toml_comment, self.proposals[table.name].advice))
+        yield f"{advised}{tomli_w.dumps({'tables': {table.name: words}})}"
         for name, entry in columns.items():
             yield toml_comment(comments.get(name, "")) + tomli_w.dumps(
                 {"tables": {table.name: {"columns": {name: entry}}}}

@@ -19,10 +19,13 @@ __all__ = [
     "COORDINATES",
     "COUNTS",
     "DESCRIBING",
+    "DESIGN",
+    "DESIGN_STARTS",
     "DIAGNOSIS",
     "EVENT",
     "FACILITIES",
     "GROUPED",
+    "HEIGHTS",
     "HOUSEHOLD",
     "HOUSEHOLD_NUMBERS",
     "IDENTIFIERS",
@@ -36,6 +39,7 @@ __all__ = [
     "NO_DATES",
     "NUMBER",
     "NUMBERED",
+    "OF_ACCOUNTS",
     "PEOPLE",
     "PERSON",
     "PERSON_NUMBERS",
@@ -94,7 +98,7 @@ NUMBER = _set("id ids identifier nbr number num no nr key uuid guid code")
 _PERSON_SHORT = _set("pt sub subj pers resp part indiv")
 PERSON_NUMBERS = frozenset(
     f"{person}{number}" for person in PERSON | _PERSON_SHORT for number in ("id", "nbr", "num", "nr", "no", "key")
-) | {*("pid", "dupersid", "seqn", "mrn", "ssn", "nhsnumber", "usubjid", "idcode", "idno", "idnum")}
+) | {*("pid", "uid", "dupersid", "seqn", "mrn", "ssn", "nhsnumber", "usubjid", "idcode", "idno", "idnum")}
 NUMBERED = r"[a-z]{2,}(?:id|idno|nbr|key)"
 NOT_NUMBERED = _set(
     "acid amid aid avoid bid braid carotid carotenoid covid did druid fluid grid humid hybrid invalid key kid lipid "
@@ -138,8 +142,8 @@ QUASI = (
     _topic(
         "a place",
         "zip zipcode postcode postal plz country county city town village state region province district puma fips "
-        "tract msa urban rural urbrur area north south east west northeast midwest southwest northwest southeast smsa "
-        "cbsa latitude longitude lat lon location neighborhood neighbourhood density",
+        "tract msa urban rural urbrur area precinct north south east west northeast midwest southwest northwest "
+        "southeast smsa cbsa latitude longitude lat lon location neighborhood neighbourhood density",
         "geogr",
     ),
     _topic(
@@ -184,7 +188,7 @@ SENSITIVE = (
         "wealth or debt",
         "savings debt debts assets wealth loan loans credit mortgage default defaulted arrears overdraft collateral "
         "deny denied approve approved reject rejected worth networth liquid balance balances lender borrow borrowed "
-        "owe owes owed stocks bonds investments holdings",
+        "owe owes owed stocks bonds investments holdings installment installments lien liens funded overdue",
         "bankrupt delinq derog foreclos creditor mortg",
     ),
     _topic(
@@ -305,6 +309,12 @@ SENSITIVE = (
     ),
 )
 
+OF_ACCOUNTS = tuple(
+    topic
+    for topic in (*QUASI, *SENSITIVE)
+    if topic.about in ("a place", "costs, payments or amounts", "wealth or debt", "care, treatment, drugs or insurance")
+)
+"""What may be said of an address or an account, which then is neither."""
 _GLUED = {  # stems that mean something only as parts of a name in one piece
     "illness or health": "inj hyp dep anx ill sick dis diag cond symp lim limit",
     "a finding, score or risk": "glu ins gluc chol trig creat hemo plat bld sbp dbp lab",
@@ -378,6 +388,10 @@ SURVEY = _set(
     "sampling sample survey person final household design analysis population replicate expansion probability sampled "
     "case"
 )
+HEIGHTS = _set("height bmi hgt ht hght stature")
+DESIGN = _set("psu strat strata stratum")
+DESIGN_STARTS = ("psu", "strat", "vstra", "varstr", "varpsu", "sdmv")
+"""Names of strata and sampling units, beside which a weight is the survey's."""
 BODY = _set("birth body kg kgs lb lbs pounds kilos gain loss height baby infant fetal molecular")
 UNORDERED = _topic(
     "a code without order",

@@ -62,7 +62,9 @@ class Contradiction(Record):
 
 
 def key_question(name: str, role: str) -> str:
-    """What is asked of a column that could be a key of persons or of households."""
+    """What is asked of a column that could be a key of persons or of households, or a survey's weight."""
+    if role == "weight":
+        return f"Is {name} the weight of a survey, and not of a body?"
     what = {"unit": "person", "household": "household"}[role]
     return f"Does one value of {name} stand for one {what}?"
 

@@ -34,5 +34,14 @@ def folded(text: str) -> str:
 
 
 def unaccented(text: str) -> str:
-    """A text without accents, capital letters as they are."""
-    return "".join(sign for sign in unicodedata.normalize("NFKD", text) if not unicodedata.combining(sign))
+    """A text without accents, capital letters as they are.
+
+    Examples
+    --------
+    >>> unaccented("Körpergröße")
+    'Korpergrosse'
+    """
+    if text.isascii():
+        return text
+    split = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
+    return "".join(sign for sign in split if not unicodedata.combining(sign))

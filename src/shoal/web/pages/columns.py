@@ -36,6 +36,9 @@ ROLES = {
 }
 
 
+_TOGETHER = "Filter by the beginning of a name, select all that are shown, and apply one role to the selected."
+
+
 class ColumnsPage(SessionPage):
     """The grid, with filter, bulk edit, and what would help most beside it."""
 
@@ -119,7 +122,8 @@ class ColumnsPage(SessionPage):
     # The top
 
     def _heading(self, opened: Opened, problems: Sequence[Any], *, counted: bool) -> Html:
-        notes = [tag("p", note, class_="note") for note in opened.notes]
+        advised = [*opened.proposed(self.table).get("advice", ())]
+        notes = [tag("p", note, class_="note") for note in (*advised, *([_TOGETHER] if advised else []), *opened.notes)]
         lead = "The roles decide what is protected. Shoal has proposed them; please look through them."
         ready = counted and not problems and self._has_quasi()
         method = tag("a", "Continue to the method", href=f"/b/{self.session}/method", class_="button main")
