@@ -155,7 +155,7 @@ def test_a_column_of_the_same_people_that_carries_nothing_of_the_other_is_not_jo
         assert found.joined == ()
 
 
-@pytest.mark.parametrize(("share", "joined"), [(0.35, True), (0.05, False)])
+@pytest.mark.parametrize(("share", "joined"), [(0.35, True), (0.04, True), (0.01, False)])
 def test_a_renamed_column_of_which_few_values_stayed(share, joined, register, tmp_path):
     rng = np.random.default_rng(6)
     table = people(1000)

@@ -86,11 +86,11 @@ def test_minisign_itself_accepts_it(there):
     assert subprocess.run(words, capture_output=True, check=False).returncode == 0
 
 
-def test_of_what_stays_inside_only_the_report_changes(there):
+def test_of_what_stays_inside_only_the_report_changes_and_the_public_key_comes(there):
     before = contents(there / "out.internal")
     shoal.sign(there / "out", key=there / "publisher.key", **FACTS)
     after = contents(there / "out.internal")
-    assert {name for name in before | after if before.get(name) != after.get(name)} == {"report.html"}
+    assert {name for name in before | after if before.get(name) != after.get(name)} == {"report.html", "signer.pub"}
     assert sorted(path.name for path in there.iterdir()) == sorted(
         ["out", "out.internal", "people.csv", "publisher.key", "publisher.pub"]
     )

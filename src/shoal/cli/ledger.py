@@ -28,6 +28,7 @@ from shoal.ledger.copies import backup as copy
 from shoal.ledger.copies import restore as put_back
 from shoal.ledger.migration import has_earlier_layout, migrate_file, migrate_ledger
 from shoal.ledger.tables import grant
+from shoal.register.beside_earlier import stands_beside
 from shoal.register.own_ledger import own_ledger
 from shoal.release.folders import MANIFEST, SIGNATURE
 from shoal.release.minisign import PublicKey
@@ -152,19 +153,10 @@ def releases(
 
 
 def _cell(words: dict[str, Any], labels: dict[str, str], name: str) -> str:
-    stands = "withdrawn" if words["withdrawn"] else _stands(words.get("beside") or {})
+    stands = "withdrawn" if words["withdrawn"] else stands_beside(words)
     found = {"data set": labels[words["data"]], "day": words["at"][:10], "stands": stands}
     value = found.get(name, words.get(name))
     return "" if value is None else str(value)
-
-
-def _stands(beside: dict[str, Any]) -> str:
-    if not beside.get("earlier"):
-        return "alone"
-    count = len(beside["earlier"])
-    if beside["holds"]:
-        return f"beside {count}: holds"
-    return f"beside {count}: {beside['below']} below k, despite: {beside['despite']}"
 
 
 @app.command(epilog=_WITHDRAW)

@@ -88,9 +88,10 @@ def registered(release: Release | FilesRelease) -> list[str]:
     spent = f"; {beside.epsilon} spent in all" if beside.epsilon else ""
     back = f"; {beside.held_back:,} people held back, and no rows made up for them" if beside.held_back else ""
     number = f"release {beside.n_releases + 1} ({beside.release}) of data set {beside.data}"
-    events = f"; {beside.not_measured}" if beside.tied else ""
+    how = f"; joined on {', '.join(beside.how)}" if beside.how else ""
+    events = f"; {beside.not_measured}" if beside.not_measured else ""
     like = f"; {beside.not_held_against}" if beside.resembles else ""
-    return [f"Register: {number}{found}{held}{back}{lost}{spent}{events}{like}"]
+    return [f"Register: {number}{found}{how}{held}{back}{lost}{spent}{events}{like}"]
 
 
 def suppressed(loss: SuppressionLoss | None) -> list[str]:

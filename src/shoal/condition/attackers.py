@@ -20,11 +20,12 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from shoal.arrays import FloatArray
+from shoal.claim_wording import statement
 from shoal.equivalence import Classes
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.frame import Frame
@@ -97,15 +98,8 @@ class RiskLimit:
     @property
     def statement(self) -> str:
         """The limit as a sentence about the release."""
-        expected = "the expected probability that a match with a register of the population is right"
-        return {
-            "prosecutor": f"Whoever knows that a person is in the table finds them with probability at most "
-            f"{self.value:g} by the quasi-identifiers.",
-            "journalist": f"For every record, {expected} is at most {self.value:g}.",
-            "marketer": f"Of all records, at most a share of {self.value:g} is expected to be matched rightly with a "
-            "register of the population.",
-            "individual": f"For at least {self.share:.4g} of the records, {expected} is at most {self.value:g}.",
-        }[self.attacker]
+        more: dict[str, Any] = {"share": f"{self.share:.4g}"} if self.attacker == "individual" else {}
+        return statement(f"{self.attacker} risk", claim={"value": self.value}, **more)
 
 
 def risk_limits(words: str | None) -> tuple[RiskLimit, ...]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray
+from shoal.claim_wording import statement
 from shoal.equivalence import Contents
 from shoal.errors import ParameterError
 from shoal.record import Record
@@ -161,27 +162,19 @@ def mix_promises(diversity: int | str | None, closeness: float | str | None, col
 
 def diversity_promise(required: Diversity, name: str) -> Promise:
     """The required diversity of one column as a promise."""
-    statements = {
-        "distinct": f"Every class holds at least {required.l:g} different values of '{name}'.",
-        "entropy": f"The entropy of '{name}' in every class is at least the logarithm of {required.l:g}.",
-        "recursive": (
-            f"In every class the most frequent value of '{name}' occurs less than {required.c:g} times as often as all "
-            f"values from rank {required.l:g} on together."
-        ),
-    }
-    return Promise(
-        kind="l-diversity", value=required.l, column=name, measure=required.kind, statement=statements[required.kind]
-    )
+    claim = {"value": required.l, "column": name, "unit": None}
+    more: dict[str, Any] = {}
+    if required.kind == "recursive":
+        more["c"] = f"{required.c:g}"
+    said = statement(f"{required.kind} l-diversity", claim=claim, **more)
+    return Promise(kind="l-diversity", value=required.l, column=name, measure=required.kind, statement=said)
 
 
 def closeness_promise(t: float, name: str, ordered: bool) -> Promise:
     """The required closeness of one column as a promise."""
     measure = "ordered" if ordered else "equal"
-    distance = "earth mover's distance over ranks" if ordered else "total variation"
-    statement = (
-        f"The values of '{name}' in every class differ from those of the whole release by at most {t:g} ({distance})."
-    )
-    return Promise(kind="t-closeness", value=t, column=name, measure=measure, statement=statement)
+    said = statement(f"{measure} t-closeness", claim={"value": t, "column": name, "unit": None})
+    return Promise(kind="t-closeness", value=t, column=name, measure=measure, statement=said)
 
 
 def _read(words: object, default: str) -> tuple[str, list[float]]:

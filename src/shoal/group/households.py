@@ -27,6 +27,7 @@ import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.claim import Claim
+from shoal.claim_wording import statement
 from shoal.conform import Prepared
 from shoal.equivalence import Codes, combine, persons, ranks
 from shoal.errors import GuaranteeError, ParameterError, SchemaError
@@ -220,7 +221,7 @@ def _claim(k: int) -> Claim:
         scope="per group",
         basis="verified",
         unit="households",
-        statement=f"Every group of records holds persons of at least {k} different households.",
+        statement=statement("households in a group", claim={"value": k}),
         assumptions=(
             "The household is the column that the schema calls so.",
             "Columns published unchanged that are the same for all members of a household show who lives together; "

@@ -22,7 +22,8 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import BoolArray, Generator, IntArray
-from shoal.claim import Claim
+from shoal.claim import Claim, Kind
+from shoal.claim_wording import statement
 from shoal.coarsening.default_hierarchies import follows_schema, ladder_for
 from shoal.coarsening.generalize import LEVELS_BY_VALUES
 from shoal.coarsening.hierarchy import Ladder
@@ -234,19 +235,16 @@ def _others(collection: Collection) -> tuple[str, ...]:
 
 def joint_claim(k: int, m: int, *, with_quasi: bool, others: Sequence[str] = ()) -> Claim:
     """Every m events are had by k persons; `others` are columns with pseudonyms of third parties."""
-    also = " with the same quasi-identifiers" if with_quasi else ""
+    kind: Kind = "(k, k^m)-anonymity" if with_quasi else "k^m-anonymity"
     events = "1 event" if m == 1 else f"{m} events"
     return Claim(
-        kind="(k, k^m)-anonymity" if with_quasi else "k^m-anonymity",
+        kind=kind,
         value=k,
         known=m,
         scope="per person, tables joined",
         basis="verified",
         unit="persons",
-        statement=(
-            f"Whoever knows up to {events} of a person{' and the quasi-identifiers' if with_quasi else ''} finds at "
-            f"least {k} persons{also} who have {'it' if m == 1 else 'these events'}."
-        ),
+        statement=statement(kind, claim={"value": k, "known": m}),
         assumptions=(
             f"The intruder knows at most {events}, and of an event the columns of the roles quasi and time, as "
             "released.",

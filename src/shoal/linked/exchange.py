@@ -35,7 +35,8 @@ from typing import Annotated
 import numpy as np
 
 from shoal.arrays import Generator, IntArray
-from shoal.claim import Claim, rounded_up
+from shoal.claim import Claim
+from shoal.claim_wording import statement
 from shoal.fact import Fact
 from shoal.linked.collection import Collection
 from shoal.linked.dates import jittered
@@ -157,7 +158,7 @@ def _claim(bound: float, what: str, limit: str) -> Claim:
         scope="per person, within groups",
         basis="proved",
         unit="persons",
-        statement=f"By the exchange alone, {what} with probability at most {rounded_up(bound, 4):.4g}.",
+        statement=statement("event bound", claim={"value": bound}, what=what),
         assumptions=(
             limit,
             "The intruder can't judge which events of a group suit the person.",

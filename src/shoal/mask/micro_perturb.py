@@ -43,6 +43,7 @@ import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, Generator, IntArray
 from shoal.claim import Claim
+from shoal.claim_wording import statement
 from shoal.encode import Coding
 from shoal.errors import InputError
 from shoal.mask.mask import BOUND, BlindMask, ValueSets
@@ -197,8 +198,7 @@ _EXACT = Claim(
     value=0.0,
     scope="per data set",
     basis="proved",
-    statement="The mean vector and the covariance matrix of the numeric quasi-identifiers are the original's, "
-    "to rounding error.",
+    statement=statement("covariance kept", claim={"value": 0.0}),
     assumptions=_SCOPE,
 )
 _UNBIASED = Claim(
@@ -206,8 +206,7 @@ _UNBIASED = Claim(
     value=0.0,
     scope="mean over the noise",
     basis="proved",
-    statement="The means of the numeric quasi-identifiers are the original's, and their covariance matrix is the "
-    "original's on average over the noise.",
+    statement=statement("covariance unbiased", claim={"value": 0.0}),
     assumptions=_SCOPE,
 )
 
@@ -218,10 +217,7 @@ def _published_claim(rise: FloatArray) -> Claim:
         value=float(rise.mean()),
         scope="mean over the noise",
         basis="published",
-        statement=(
-            "The paper says that the covariance matrix is the original's on average; Shoal does not vouch for it. "
-            f"Expected inflation of the variances here: {rise.mean():.1%} on average, {rise.max():.1%} at most."
-        ),
+        statement=statement("covariance unbiased", 1, claim={"value": float(rise.mean())}, most=f"{rise.max():.1%}"),
         assumptions=("The inflation is S·(G − 1)/(N − 1), S the pooled within-group covariance.",),
     )
 

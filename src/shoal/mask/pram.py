@@ -34,6 +34,7 @@ import numpy as np
 
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
+from shoal.claim_wording import statement
 from shoal.dp.noise import randomised_response, response_epsilon
 from shoal.mask.aware import AwareMask, Masking, by_content, chosen_columns, draws_of
 from shoal.method import ReportText
@@ -141,11 +142,7 @@ class Pram(AwareMask):
                 scope="per person, redrawn columns",
                 basis="proved",
                 unit="persons",
-                statement=(
-                    f"Whatever a person's true values in {', '.join(names)} are, what is released there is at most "
-                    f"e^{epsilon:.6g} times as likely as with any other values (local differential privacy by "
-                    "randomised response)."
-                ),
+                statement=statement("epsilon-LDP", claim={"value": epsilon}, names=", ".join(names)),
                 assumptions=(
                     "The levels of these columns in the schema are public knowledge, not taken from the table.",
                     f"Other columns are not covered; where they depend on {', '.join(names)}, they tell more.",

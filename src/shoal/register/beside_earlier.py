@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from shoal.fact import Fact
 from shoal.record import Record
 
-__all__ = ["Beside"]
+__all__ = ["Beside", "stands_beside"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +123,15 @@ class Beside(Record):
         return " and ".join(said)
 
     @property
+    def stands(self) -> str:
+        """How it stands beside earlier releases, in few words, for inside."""
+        if self.is_broken:
+            return f"beside {len(self.earlier)}: {self.found}, despite: {self.despite}"
+        if not self.is_judged:
+            return "not judged: its people can't be recognised"
+        return f"beside {len(self.earlier)}: holds" if self.earlier else "alone"
+
+    @property
     def not_measured(self) -> str:
         """What was not counted, for inside; empty where nothing was left out."""
         return "; ".join([*([_UNRECOGNISED] if not self.recognised else []), *([_EVENTS] if self.tied else [])])
@@ -213,6 +222,12 @@ class Beside(Record):
         known = {field.name for field in fields(cls)}
         given: dict[str, Any] = {name: _frozen(value) for name, value in words.items() if name in known}
         return cls(**given)
+
+
+def stands_beside(words: Mapping[str, Any]) -> str:
+    """How a release stands beside earlier ones by its entry in the ledger; *alone* where nothing was noted."""
+    noted = words.get("beside")
+    return Beside.from_dict(noted).stands if noted else "alone"
 
 
 _EVENTS = (

@@ -5,7 +5,8 @@ people as far as both releases do (coordinated sampling, Cohen 1997). Of each va
 number besides in which of 32 steps of its order it is: nothing that can be read without the register's key. Two columns
 are *linked* if they tell the same about these people beyond what chance would make equal:
 
-- *same values*: the hashes are equal, for at least a fifth of the people (half, where columns have few values);
+- *same values*: the hashes are equal beyond chance, for at least one person in fifty (for half of them, where columns
+  have few values);
 - *one to one*: each value of one goes with one value of the other, as where levels were recoded;
 - *coarser*, *finer*: one follows from the other, as where numbers were rounded or cut into bins;
 - *same order*: numbers have the same order or the reverse for most people, as where a factor, a shift or a logarithm
@@ -35,7 +36,7 @@ SIZE = 1024
 """How many people a sample has."""
 _FEWEST = 20  # people in both samples by whom columns can be compared
 _STEPS = 32
-_EXCESS, _EXCESS_OF_FEW, _FEW = 0.2, 0.5, 0.05  # equal beyond chance; where chance alone makes more than `_FEW` equal
+_EXCESS, _EXCESS_OF_FEW, _FEW = 0.02, 0.5, 0.05  # equal beyond chance; where chance alone makes more than `_FEW` equal
 _FOLLOWS = 0.8  # of what isn't the commonest value, told rightly
 _NEAR, _IN_ORDER = 2.5 / _STEPS, 0.6  # a place in the order that is nearly the same, and for how many
 _ERRORS = 4.0  # standard errors of a share of few people
@@ -237,7 +238,8 @@ def _are_equal(one: AnyArray, other: AnyArray) -> bool:
     if chance >= 1:
         return False  # one value: it tells nothing
     excess = (float((one == other).mean()) - chance) / (1 - chance)
-    return bool(excess >= max(_EXCESS_OF_FEW if chance > _FEW else _EXCESS, _ERRORS / n**0.5))
+    error = _ERRORS * (chance * (1 - chance) / n) ** 0.5 + _ERRORS / n
+    return bool(excess >= max(_EXCESS_OF_FEW if chance > _FEW else _EXCESS, error))
 
 
 def _in_order(one: IntArray, other: IntArray) -> bool:

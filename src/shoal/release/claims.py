@@ -24,6 +24,7 @@ import polars as pl
 from shoal.arrays import IntArray
 from shoal.canonical import plain
 from shoal.claim import Claim, Kind, Unit
+from shoal.claim_wording import ALONE, ONE_ATTACK, QUASI, SENSITIVE, counted_once, statement
 from shoal.condition import Conditions
 from shoal.condition.attackers import RiskLimit, risk_limits, worst_risks
 from shoal.condition.requirements import MINIMALITY, Promise
@@ -35,7 +36,7 @@ from shoal.pair import Pair
 from shoal.recipe import Recipe
 from shoal.recipe.rules import breaking
 from shoal.release.disclose import significant
-from shoal.release.reidentification_bound import ALONE, bound_claim, bound_of, has_token, minimality, tied
+from shoal.release.reidentification_bound import bound_claim, bound_of, has_token, minimality, tied
 from shoal.risk import RiskReport
 from shoal.schema import Column, Rule, Schema
 from shoal.schema import Kind as ColumnKind
@@ -92,7 +93,7 @@ def rules_claim(pair: Pair) -> tuple[Claim, ...]:
             scope="per record",
             basis="verified",
             unit="records",
-            statement=f"No row of the released table breaks any of {len(rules)} rules between columns.",
+            statement=statement("rules kept", claim={"value": len(rules)}),
             assumptions=("The rules are those of the schema, which the manifest lists.",),
         ),
     )
@@ -159,9 +160,9 @@ def k_anonymity(k: float, unit: Unit, *, assumptions: Sequence[str] = ()) -> Cla
         scope=f"per {unit[:-1]}",
         basis="verified",
         unit=unit,
-        statement=f"Every combination of quasi-identifiers in the released table is shared by at least {k:g} {unit}.",
+        statement=statement("k-anonymity", claim={"value": k, "unit": unit}),
         assumptions=(
-            "The quasi-identifiers are all the columns that can be matched against outside knowledge.",
+            QUASI,
             *assumptions,
             ALONE,
         ),
@@ -234,14 +235,13 @@ def _limit_claim(limit: RiskLimit, schema: Schema, population: float | None, ass
 
 
 def _of_model(limit: RiskLimit, schema: Schema, population: float | None) -> list[str]:
-    quasi = "The quasi-identifiers are all the columns that can be matched against outside knowledge."
     if limit.attacker == "prosecutor":
-        return [quasi]
+        return [QUASI]
     if population is None and schema.weight is None:
-        return [quasi, "The table is taken to be the whole population, which is the worst case."]
+        return [QUASI, "The table is taken to be the whole population, which is the worst case."]
     size = "the survey weights say" if population is None else f"a population of {population:,.0f} people implies"
     return [
-        quasi,
+        QUASI,
         f"How many people of the population share a combination is unknown: as many as {size} are expected (negative "
         "binomial model), and a single record may be at higher risk than its expectation.",
     ]
@@ -272,7 +272,6 @@ def _recoded(column: Column, new: pl.Series) -> Column:
 
 def _mix_claim(promise: Promise, unit: Unit, *, shows: bool) -> Claim:
     """`shows`: whether rows of a group are equal, so that the table shows its classes."""
-    once = " Each person counts once in a class, whatever their number of rows." if unit == "persons" else ""
     kind = cast(Kind, f"{promise.measure} {promise.kind}")  # checked by the claim itself
     return Claim(
         kind=kind,
@@ -281,9 +280,9 @@ def _mix_claim(promise: Promise, unit: Unit, *, shows: bool) -> Claim:
         basis="verified",
         column=promise.column,
         unit=unit,
-        statement=promise.statement + once,
+        statement=promise.statement + counted_once({"unit": unit}),
         assumptions=(
-            "The column holds what is sensitive; what else is known of the people of a class may tell more.",
+            SENSITIVE,
             *([] if shows else [_GROUPS]),
             MINIMALITY,
             ALONE,
@@ -305,7 +304,7 @@ def _group_size(k: int, pair: Pair, caveats: Sequence[str]) -> Claim:
         scope=f"per {unit[:-1]}",
         basis="verified",
         unit=unit,
-        statement=f"Every group that records were stirred in or moved to holds at least {k} {unit}.",
+        statement=statement("group size", claim={"value": k, "unit": unit}),
         assumptions=(
             "The size of a group limits nobody's risk by itself: a record's own row took part in what was written. Go "
             "by the measured risk.",
@@ -341,11 +340,8 @@ def _measured(found: Frequency) -> Claim:
         scope="mean over records",
         basis="measured",
         unit="records",
-        statement=(
-            f"Matching {_matched(found)} to the nearest released one, ties at random, finds the right person in "
-            f"{100 * value:.3g}% of cases."
-        ),
-        assumptions=("This is one attack on this release; another attack may do better.",),
+        statement=statement("re-identification frequency", claim={"value": value}, matched=_matched(found)),
+        assumptions=(ONE_ATTACK,),
         interval=(significant(found.interval[0]), significant(found.interval[1])),
     )
 
@@ -375,12 +371,15 @@ def _measured_by_all(risk: RiskReport, written: Sequence[str]) -> tuple[Claim, .
             scope="mean over persons",
             basis="measured",
             unit="persons",
-            statement=(
-                f"An attack that also uses the {columns} ({names}) finds {100 * value:.3g}% of the people in the "
-                f"release{tried}."
+            statement=statement(
+                "re-identification through unchanged columns",
+                claim={"value": value},
+                columns=columns,
+                names=names,
+                tried=tried,
             ),
             assumptions=(
-                "This is one attack on this release; another attack may do better.",
+                ONE_ATTACK,
                 "The intruder knows how these columns depend on the quasi-identifiers, and nobody's values of them.",
             ),
             interval=(significant(found.interval[0]), significant(found.interval[1])),

@@ -24,6 +24,7 @@ import json
 import stat
 import zipfile
 from collections.abc import Iterator, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ from shoal.release.folders import FORMER, MANIFEST, REPORT, SIGNATURE, is_part, 
 from shoal.release.linked import WrittenTables, linked_files
 from shoal.release.manifest import ENTRIES, read_manifest
 from shoal.release.minisign import Signature
+from shoal.release.signed import require_valid_signature
 from shoal.release.withdrawn import require_standing
 
 __all__ = [
@@ -231,7 +233,9 @@ def _require_same(frames: Mapping[str, pl.DataFrame], to: str, folder: Path) -> 
         Collection.of(back, WrittenTables.of_manifest(folder, words).schema)
 
 
-def handover(directory: str | Path, to: str | Path, *, overwrite: bool = False) -> Path:
+def handover(
+    directory: str | Path, to: str | Path, *, overwrite: bool = False, signer: str | Path | None = None
+) -> Path:
     """Pack the release in `directory` into the ZIP file `to`; refuse if anything in the folder is not to leave.
 
     Parameters
@@ -240,12 +244,16 @@ def handover(directory: str | Path, to: str | Path, *, overwrite: bool = False) 
         What `Release.write` made, signed or not.
     to
         The file to write; it must not exist yet, or `overwrite` be True.
+    signer
+        The public key file of whoever must have signed it. None: a release that is signed must fit the key that it was
+        signed with here; one that nobody signed is packed as it is.
 
     Raises
     ------
     GuaranteeError
         The folder holds a file that the manifest doesn't name, a link, a changed file, or lacks one; all are listed. Or
-        the release was withdrawn from the register.
+        the release was withdrawn from the register, its signature is not the signer's, no longer fits or is gone, or
+        its decision has expired.
 
     Examples
     --------
@@ -266,6 +274,7 @@ def handover(directory: str | Path, to: str | Path, *, overwrite: bool = False) 
     words = read_manifest(folder)
     require_whole(folder, words, "handover")
     require_standing(folder, words, "handover")
+    require_valid_signature(folder, words, signer, "handover", date.today())
     names = [MANIFEST, *files_of(words), *([SIGNATURE] if (folder / SIGNATURE).is_file() else [])]
     with replacing(target) as temporary:
         write_zip(temporary, {name: folder / name for name in names})

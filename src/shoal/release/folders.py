@@ -1,8 +1,9 @@
 """The two folders of a release, what may leave and what may not: they appear together or not at all.
 
 ``out/`` holds table, manifest, report and, once it is signed, the signature; ``out.internal/`` holds replay file,
-internal report, model and what suppression took. Nothing else belongs to either, so that ``out/`` can be handed over
-as it is. Earlier versions kept the inside files in ``out/internal/``; they are found there too.
+internal report, model, what suppression took and the public key of whoever signed. Nothing else belongs to either, so
+that ``out/`` can be handed over as it is. Earlier versions kept the inside files in ``out/internal/``; they are found
+there too.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ __all__ = [
     "REPLAY",
     "REPORT",
     "SIGNATURE",
+    "SIGNER",
     "SUPPRESSION",
     "check_target",
     "inside_of",
@@ -43,7 +45,7 @@ __all__ = [
 
 FORMATS = ("csv", "tsv", "parquet", "dta", "sav", "xpt")
 MANIFEST, REPORT, SIGNATURE = "manifest.json", "report.html", "manifest.json.minisig"
-REPLAY, MODEL, SUPPRESSION = "replay.toml", "model.json", "suppression.json"
+REPLAY, MODEL, SUPPRESSION, SIGNER = "replay.toml", "model.json", "suppression.json", "signer.pub"
 FORMER = "internal"  # where earlier versions kept the inside files, within the folder itself
 
 
@@ -65,7 +67,7 @@ _OUTSIDE = atomic.Contents(name="release", sign=MANIFEST, belongs=_belongs)
 _INSIDE = atomic.Contents(
     name="release's inside files",
     sign=REPLAY,
-    belongs=lambda path: path.name in (REPLAY, REPORT, MODEL, SUPPRESSION),
+    belongs=lambda path: path.name in (REPLAY, REPORT, MODEL, SUPPRESSION, SIGNER),
     private=True,
 )
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import tomli_w
 
-from shoal.errors import ColumnError, FileError, InputError
+from shoal.errors import ColumnError, FileError, GuaranteeError, InputError
 from shoal.fact import Fact, sentences
 from shoal.files import Source
 from shoal.files.linked import LinkedSource
@@ -223,7 +223,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(text: str) -> Any:
-    raise ValueError("NaN and infinity are no JSON")
+    raise GuaranteeError("manifest", "must hold finite numbers only", got=text)
 
 
 def _version(name: str) -> str:

@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import IntArray
-from shoal.claim import Claim, rounded_up
+from shoal.claim import Claim
+from shoal.claim_wording import ALONE, BY_QUASI, INSIDE, statement
 from shoal.condition.requirements import MINIMALITY
 from shoal.conform import Prepared
 from shoal.pair import Pair
@@ -21,7 +22,6 @@ from shoal.recipe import Recipe
 from shoal.schema import Schema
 
 __all__ = [
-    "ALONE",
     "bound_claim",
     "bound_of",
     "has_token",
@@ -31,8 +31,6 @@ __all__ = [
     "token_bound",
     "unit_bound",
 ]
-
-ALONE = "This is the only release of these people: two releases together can single out who is hidden in each."
 
 
 def bound_of(recipe: Recipe, pair: Pair, labels: IntArray, caveats: Sequence[str]) -> Claim:
@@ -58,10 +56,10 @@ def bound_claim(
         scope="per person",
         basis="proved",
         unit="persons",
-        statement=(
-            "By any rule that uses the released quasi-identifiers alone, an intruder who knows a person's true "
-            f"quasi-identifiers finds that person's {'pseudonym' if has_token(schema) else 'record'} with probability "
-            f"at most {rounded_up(bound, 4):.4g}."
+        statement=statement(
+            "re-identification bound",
+            claim={"value": bound},
+            what="pseudonym" if has_token(schema) else "record",
         ),
         assumptions=(*_bound_assumptions(recipe, schema, bound > 1 / recipe.k, measured), *caveats),
     )
@@ -109,8 +107,8 @@ def _bound_assumptions(recipe: Recipe, schema: Schema, has_heavy_unit: bool, mea
     beside = (*schema.sensitive, *schema.time, *schema.other, schema.weight, *tokens)
     kept = [name for name in beside if name and name not in written]
     said = [
-        "The intruder picks a row by its released quasi-identifiers and by nothing else.",
-        "The secret key and everything else in the inside folder stay inside.",
+        BY_QUASI,
+        INSIDE,
         ALONE,
         *minimality(recipe),
     ]

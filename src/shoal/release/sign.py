@@ -17,7 +17,7 @@ from shoal.errors import FileError, GuaranteeError, ParameterError
 from shoal.files import sha256, write_text
 from shoal.files.atomic import reporting
 from shoal.release.contents import files_of, require_whole
-from shoal.release.folders import MANIFEST, REPORT, SIGNATURE, inside_of, place, replaced
+from shoal.release.folders import MANIFEST, REPORT, SIGNATURE, SIGNER, inside_of, place, replaced
 from shoal.release.manifest import read_manifest
 from shoal.release.minisign import PublicKey, SecretKey, Signature, fresh_comment
 from shoal.release.withdrawn import require_standing
@@ -78,6 +78,7 @@ def sign(
     with replaced(folder) as stage:
         _write_signed(folder, stage, words, decided, secret)
     _tell_inside(inside_of(folder) / REPORT, decided)
+    _keep_signer(inside_of(folder), secret.public)
     return Path(directory) / SIGNATURE
 
 
@@ -150,6 +151,12 @@ def _write_signed(
     text = manifest_text(words if decided is None else words | {"decision": decided.to_dict()})
     write_text(stage / MANIFEST, text)
     write_text(stage / SIGNATURE, secret.sign(text.encode(), fresh_comment(MANIFEST)).text)
+
+
+def _keep_signer(inside: Path, key: PublicKey) -> None:
+    """Leave the public key inside, by which the signature is checked before the release leaves."""
+    if inside.is_dir():
+        write_text(inside / SIGNER, key.text)
 
 
 def _tell_inside(report: Path, decided: Decision | None) -> None:

@@ -19,7 +19,8 @@ from typing import Any, ClassVar, Literal, get_args
 
 import polars as pl
 
-from shoal.claim import Basis, Kind
+from shoal.claim import Claim, Kind
+from shoal.claim_wording import misfits
 from shoal.compliance.presets import PRESETS, Preset, removed_by_name
 from shoal.compliance.presets import Check as RuleCheck
 from shoal.engine import Engine
@@ -38,6 +39,7 @@ from shoal.release.preset_rules import event_checks, not_looked_at, shared_event
 from shoal.release.recheck import Parts, Recount, Repeated, fits_input, recount, repeat, repeat_parts
 from shoal.release.sign import today
 from shoal.report.decision import Decision
+from shoal.report.sections import claims_section
 from shoal.schema import Schema
 
 __all__ = ["Check", "Standing", "Verification", "verify"]
@@ -164,6 +166,8 @@ class _Seen:
                 else []
             ),
             *(self._claim(claim, table, again, signed) for claim in self.words["claims"]),
+            *self._told_twice(),
+            *self._in_report(),
             *([] if isinstance(again, Repeated) and self._is_now else [_evidence(signed)]),
         ]
 
@@ -294,6 +298,39 @@ class _Seen:
             Check(name="recipe", holds=recipe == recorded["recipe"], detail=said),
         ]
 
+    @cached_property
+    def _names(self) -> list[str]:
+        """The names of all columns, those of linked tables with and without the table's name."""
+        names = [*self.words["columns"], *self.words.get("removed", ())]
+        for table, words in self.words.get("tables", {}).items():
+            own = words.get("columns", {}) if isinstance(words, Mapping) else {}
+            names += [*own, *(f"{table}.{name}" for name in own)]
+        return names
+
+    def _told_twice(self) -> list[Check]:
+        """Claims about one thing that stand there twice."""
+        about = [
+            tuple(str(claim.get(name)) for name in ("kind", "column", "scope", "unit", "known", "statement"))
+            if claim["kind"] == "individual risk"
+            else tuple(str(claim.get(name)) for name in ("kind", "column", "scope", "unit", "known"))
+            for claim in self.words["claims"]
+        ]
+        twice = len(about) - len(set(about))
+        text = f"{twice} about what another claim is about already"
+        return [Check(name="claims", holds=False, detail=text)] if twice else []
+
+    def _in_report(self) -> list[Check]:
+        """Whether the report has the claims of the manifest, word for word: they are written again and compared."""
+        path = self.folder / REPORT
+        if not self._is_now or path.is_symlink() or not path.is_file():
+            return []
+        if any(misfits(claim, self._names) for claim in self.words["claims"]):
+            return []  # which is said of each
+        section = str(claims_section([Claim.from_dict(claim) for claim in self.words["claims"]]))
+        same = section in path.read_text(encoding="utf-8", errors="replace")
+        text = "the claims of the manifest, word for word" if same else "has other claims than the manifest"
+        return [Check(name="report", holds=same, detail=text)]
+
     def _claim(
         self,
         claim: Mapping[str, Any],
@@ -303,6 +340,9 @@ class _Seen:
     ) -> Check:
         known = claim["kind"] in get_args(Kind)
         name = f"{claim['kind'] if known else 'claim of an unknown kind,'} {claim['value']:.4g}"
+        wrong = misfits(claim, self._names)
+        if wrong:
+            return Check(name=name, holds=False, detail="; ".join(wrong))
         schema, recipe = _schema(self.words), self.words["recipe"]
         counted = None if table is None else recount(claim, table, schema, recipe) or self._joint(claim)
         if counted is not None and not counted.holds:
@@ -472,7 +512,6 @@ def _well_formed(words: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
             and all(isinstance(column["role"], str) for column in columns.values())
             and all(isinstance(claim[name], str) for claim in claims for name in ("kind", "scope", "basis"))
             and all(_is_number(claim["value"]) for claim in claims)
-            and all(claim["basis"] in get_args(Basis) for claim in claims)
             and isinstance(words["recipe"], dict)
             and all(isinstance(name, str) for name in words.get("removed", []))
             and isinstance(words.get("decision", {}), dict)
@@ -491,4 +530,7 @@ _OUTPUT = {"file": str, "rows": int, "columns": list, "sha256": str}
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
+    """A number; infinity is one here, and no claim may have it."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return isinstance(value, float) or abs(value) < _LARGEST

@@ -5,7 +5,7 @@ A page for everybody says why measured risk and utility are not on it where no c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shoal.claim import Claim
@@ -20,6 +20,7 @@ from shoal.report.what_was_done import ROLES, ColumnAccount, is_apart
 
 __all__ = [
     "claims",
+    "claims_section",
     "columns",
     "data",
     "drawn_words",
@@ -107,8 +108,13 @@ def _size_words(evidence: Evidence, about: str = "") -> str:
 
 def claims(evidence: Evidence) -> Html:
     """Every promise with its basis and its assumptions in full."""
-    used = [name for name in BASES if any(claim.basis == name for claim in evidence.claims)]
-    rows = [_claim_row(claim) for claim in evidence.claims]
+    return claims_section(evidence.claims)
+
+
+def claims_section(made: Sequence[Claim]) -> Html:
+    """The same, of claims that were read back."""
+    used = [name for name in BASES if any(claim.basis == name for claim in made)]
+    rows = [_claim_row(claim) for claim in made]
     head = ("Claim", "Value", "Basis", "Scope", "In words")
     table = rows_table("Claims of this release", head, rows, numeric=(1,), quiet=True)
     meanings = tag("ul", *(tag("li", tag("strong", name), f": {BASES[name]}.") for name in used))

@@ -28,7 +28,16 @@ from shoal.schema import Schema
 from shoal.synth.domain import Missing, encode_table
 from shoal.synth.parents import Ties
 from shoal.synth.spend import Purse, can_pay, charge, total_budget
-from shoal.synth.synthesizer import Model, Price, Synthesizer, TableModel, assumptions, dp_claim, refuse_start
+from shoal.synth.synthesizer import (
+    Model,
+    Price,
+    Synthesizer,
+    TableModel,
+    assumptions,
+    dp_claim,
+    dp_statement,
+    refuse_start,
+)
 from shoal.synth.tables import NoisyTables, one_way
 
 __all__ = ["BootstrapModel", "MarginalBootstrap"]
@@ -118,7 +127,7 @@ class MarginalBootstrap(Synthesizer):
             stated,
             scope="per data set",
             basis="proved",
-            statement=f"All rows ever drawn from this model together cost {stated}. {unit.statement}",
+            statement=dp_statement(stated, 0, protected=unit.statement),
             given=assumptions(unit),
         )
         return BootstrapModel(

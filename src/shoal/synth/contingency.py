@@ -30,7 +30,16 @@ from shoal.rng import fresh_seed, stream
 from shoal.schema import Schema
 from shoal.synth.domain import Missing, backend_of, encode_table, give
 from shoal.synth.spend import Purse, can_pay, charge, total_budget
-from shoal.synth.synthesizer import Model, Price, Synthesizer, TableModel, assumptions, dp_claim, refuse_start
+from shoal.synth.synthesizer import (
+    Model,
+    Price,
+    Synthesizer,
+    TableModel,
+    assumptions,
+    dp_claim,
+    dp_statement,
+    refuse_start,
+)
 from shoal.synth.tables import keys, project
 
 __all__ = ["ContingencyModel", "ContingencyTable"]
@@ -111,7 +120,7 @@ class ContingencyTable(Synthesizer):
         total = max(1.0, float(noisy[may].sum()))
         shares = np.zeros(len(noisy))
         shares[may] = project(noisy[may], total) / total
-        statement = f"All rows ever drawn from this model together cost {stated}. {unit.statement}"
+        statement = dp_statement(stated, 0, protected=unit.statement)
         claim = dp_claim(stated, scope="per data set", basis="proved", statement=statement, given=assumptions(unit))
         return ContingencyModel(
             shares=shares,

@@ -44,6 +44,7 @@ import polars as pl
 
 from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
+from shoal.claim_wording import statement
 from shoal.domain import Domain
 from shoal.dp import Budget, ProtectedUnit
 from shoal.errors import ParameterError
@@ -55,7 +56,7 @@ from shoal.synth.exact_draws import GRAIN, ModelByRow, below, check_weights, pic
 from shoal.synth.hashing import MinHash
 from shoal.synth.parents import Parents, by_mutual_information, choose_parents
 from shoal.synth.spend import Purse, can_pay, charge
-from shoal.synth.synthesizer import DATA_CHOSEN, Price, assumptions, dp_claim
+from shoal.synth.synthesizer import Price, assumptions, dp_claim, dp_statement
 from shoal.synth.tables import NoisyTables, block_counts, check_blocks, counts_by_key, keys, one_way
 
 if TYPE_CHECKING:
@@ -257,23 +258,22 @@ class RowModel(ModelByRow):
         one = Budget(epsilon=self.pegs.epsilon)
         B = self.pegs.block
         basis = "published" if self._from_data else "proved"
-        tail = f" {DATA_CHOSEN}" if self._from_data else ""
+        said: dict[str, Any] = {"protected": self._unit.statement, "chosen": self._from_data}
         start = "Start rows come from public knowledge or from the whole domain at random, never from the data."
         given = assumptions(self._unit, start)
-        tail = f" {self._unit.statement}{tail}"
         unit = "row" if B is None else f"block of {B} rows drawn from one start with reset"
         claims = [
             dp_claim(
                 one,
                 scope="per row" if B is None else "per block",
                 basis=basis,  # type: ignore[arg-type]
-                statement=f"Each single {unit} costs {one}. Rows add up: this is not a promise about the file.{tail}",
+                statement=dp_statement(one, 2, single=unit, **said),
                 given=given,
             )
         ]
         if self._units and self.spent is not None:
             rows = f"{self._units:,} {'rows' if B is None else 'blocks'}"
-            statement = f"The {rows} drawn so far together cost {self.spent} for the data set.{tail}"
+            statement = dp_statement(self.spent, 4, rows=rows, **said)
             claims.append(
                 dp_claim(self.spent, scope="per data set", basis=basis, statement=statement, given=given)  # type: ignore[arg-type]
             )
@@ -411,12 +411,7 @@ def _diversity_claim(l: float) -> Claim:  # noqa: E741
         value=float(l),
         scope="per building block",
         basis="proved",
-        statement=(
-            f"Every distribution that a value is drawn from has entropy of at least log {l:g}: given the columns "
-            f"of its key, "
-            f"no value is surer than an even choice of {l:g}, in the sense of entropy. Nothing is promised about "
-            "differential privacy."
-        ),
+        statement=statement("l-diversity", claim={"value": l}),
         assumptions=("Entropy is that of the perturbed conditional distribution, not of the synthetic rows.",),
     )
 

@@ -41,7 +41,7 @@ from shoal.synth.parents import (
     ties_found,
 )
 from shoal.synth.spend import SHARES, Purse, by_cells, by_gain, n_pairs
-from shoal.synth.synthesizer import DATA_CHOSEN, TableModel, assumptions, dp_claim, refuse_start
+from shoal.synth.synthesizer import TableModel, assumptions, dp_claim, dp_statement, refuse_start
 from shoal.synth.tables import NoisyTables, keys, mean_of_two
 
 if TYPE_CHECKING:
@@ -208,12 +208,7 @@ def _normalised(table: IntArray, share: FloatArray) -> FloatArray:
 def table_claims(pegs: PeGS, unit: ProtectedUnit, chosen_from_data: bool) -> tuple[tuple[Claim, ...], Budget]:
     """The one claim of a model of noisy tables, and what it cost."""
     budget = Budget(epsilon=pegs.epsilon, delta=pegs.delta or 0)
-    statement = (
-        f"All rows ever drawn from this model together cost {budget}: what is drawn is at most e^ε times likelier with "
-        f"any one person than without{', but for probability δ' if pegs.delta else ''}. {unit.statement}"
-    )
-    if chosen_from_data:
-        statement = f"{statement} {DATA_CHOSEN}"
+    statement = dp_statement(budget, 1, protected=unit.statement, chosen=chosen_from_data)
     more = []
     if isinstance(pegs.parents, Mapping):
         more.append("Parents were named from public knowledge.")

@@ -37,7 +37,7 @@ from shoal.schema import Schema
 from shoal.synth.domain import Missing, encode_table
 from shoal.synth.exact_draws import GRAIN, ModelByRow, below, check_weights, pick_cell, uniform_starts, virtual_records
 from shoal.synth.spend import charge
-from shoal.synth.synthesizer import Model, Price, Synthesizer, assumptions, dp_claim
+from shoal.synth.synthesizer import Model, Price, Synthesizer, assumptions, dp_claim, dp_statement
 
 __all__ = ["ImputationModel", "Logistic", "PerturbedImputation", "indicator_block", "solve_logistic", "whole_weights"]
 
@@ -160,10 +160,10 @@ class ImputationModel(ModelByRow):
             return ()
         given = assumptions(None, "Start rows come from public knowledge.")
         one = Budget(epsilon=self.epsilon)
-        statement = f"Each single row costs {one}. {_UNIT} Rows add up."
+        statement = dp_statement(one, 3, protected=_UNIT)
         claims = [dp_claim(one, scope="per row", basis="proved", statement=statement, given=given)]
         if self._units:
-            statement = f"The {self._units:,} rows drawn so far together cost {self.spent} for the data set. {_UNIT}"
+            statement = dp_statement(self.spent, 4, protected=_UNIT, rows=f"{self._units:,} rows")
             claims.append(dp_claim(self.spent, scope="per data set", basis="proved", statement=statement, given=given))
         return tuple(claims)
 

@@ -22,6 +22,7 @@ import polars as pl
 
 from shoal.arrays import Generator, IntArray
 from shoal.claim import Basis, Claim, Kind, claim_rows
+from shoal.claim_wording import PUBLIC_KNOWLEDGE, ROWS_NOT_TAKEN, statement
 from shoal.domain import Domain
 from shoal.dp import Budget, ProtectedUnit
 from shoal.dp.unit import FIT_STOPS
@@ -44,6 +45,7 @@ __all__ = [
     "TableModel",
     "assumptions",
     "dp_claim",
+    "dp_statement",
     "load",
     "refuse_start",
 ]
@@ -321,9 +323,8 @@ def assumptions(unit: ProtectedUnit | None, *more: str) -> tuple[str, ...]:
     neighbours = ("Any two data sets are neighbours.",) if unit is None else unit.assumptions
     return (
         *neighbours,
-        "Levels, bounds, edges, missing rules, rules between columns and all parameters were chosen from public "
-        "knowledge; types and order of the columns follow from them.",
-        "The number of rows to draw was not taken from the private table.",
+        PUBLIC_KNOWLEDGE,
+        ROWS_NOT_TAKEN,
         FIT_STOPS,
         *more,
     )
@@ -332,6 +333,20 @@ def assumptions(unit: ProtectedUnit | None, *more: str) -> tuple[str, ...]:
 def _dp_kind(budget: Budget) -> Kind:
     """The literature's name of what a budget promises."""
     return "epsilon-DP" if budget.definition == "pure" else "(epsilon, delta)-DP"
+
+
+def dp_statement(budget: Budget, which: int, *, protected: str, chosen: bool = False, **more: str) -> str:
+    """The sentence of a differential-privacy claim of that size (`shoal.claim_wording`)."""
+    delta = str(budget).partition(", δ = ")[2]
+    return statement(
+        _dp_kind(budget),
+        which,
+        claim={"value": budget.epsilon},
+        delta=f", δ = {delta}" if delta else "",
+        protected=protected,
+        chosen=f" {DATA_CHOSEN}" if chosen else "",
+        **more,
+    )
 
 
 def dp_claim(budget: Budget, *, scope: str, basis: Basis, statement: str, given: Sequence[str]) -> Claim:

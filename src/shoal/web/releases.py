@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ParameterError, ShoalError
+from shoal.register.beside_earlier import stands_beside
 from shoal.register.own_ledger import own_ledger
 
 if TYPE_CHECKING:
@@ -29,9 +30,8 @@ class Left:
         Its name, its number among the releases of its data set, and what that is called.
     day, recipient, rows, people, k
         When it was entered, for whom, how large it is, and how many everybody hides among.
-    beside, below, despite
-        Beside how many earlier ones it stands, how many people these leave with too few candidates, and for which
-        reason it was released all the same.
+    beside
+        How it stands beside earlier ones, in few words.
     withdrawn
         Why it was withdrawn; empty where it stands.
     """
@@ -44,9 +44,7 @@ class Left:
     rows: int
     people: int
     k: int
-    beside: int = 0
-    below: int = 0
-    despite: str = ""
+    beside: str = "alone"
     withdrawn: str = ""
 
     @property
@@ -57,11 +55,7 @@ class Left:
     @property
     def stands(self) -> str:
         """How it stands, in few words."""
-        if self.withdrawn:
-            return f"withdrawn: {self.withdrawn}"
-        if not self.beside:
-            return "the first"
-        return f"holds beside {self.beside}" if not self.below else f"{self.below:,} below k, despite: {self.despite}"
+        return f"withdrawn: {self.withdrawn}" if self.withdrawn else self.beside
 
 
 def left_before(files: Iterable[Path] = ()) -> tuple[Left, ...]:
@@ -113,7 +107,6 @@ def _addresses(files: Iterable[Path]) -> tuple[str, ...]:
 
 
 def _left(words: dict[str, Any], number: int, labels: dict[str, str]) -> Left:
-    beside = words.get("beside") or {}
     return Left(
         release=words["release"],
         number=number,
@@ -123,9 +116,7 @@ def _left(words: dict[str, Any], number: int, labels: dict[str, str]) -> Left:
         rows=int(words.get("rows") or 0),
         people=int(words.get("people") or 0),
         k=int(words.get("k") or 1),
-        beside=len(beside.get("earlier") or ()),
-        below=int(beside.get("below") or 0),
-        despite=beside.get("despite") or "",
+        beside=stands_beside(words),
         withdrawn=words["withdrawn"] or "",
     )
 
