@@ -21,7 +21,9 @@ __all__ = [
     "ALONE",
     "BY_QUASI",
     "INSIDE",
+    "LAST_VALUE",
     "ONE_ATTACK",
+    "OWN_CELL",
     "PUBLIC_KNOWLEDGE",
     "QUASI",
     "ROWS_NOT_TAKEN",
@@ -38,6 +40,11 @@ QUASI = "The quasi-identifiers are all the columns that can be matched against o
 ONE_ATTACK = "This is one attack on this release; another attack may do better."
 INSIDE = "The secret key and everything else in the inside folder stay inside."
 BY_QUASI = "The intruder picks a row by its released quasi-identifiers and by nothing else."
+OWN_CELL = "A cell of somebody else may say the same: the bound is about whose cell it is, not about what it says."
+LAST_VALUE = (
+    "A person's own cell is the one that came from their row. Whoever knows everybody else's values of a column reads "
+    "the last one, as each value occurs exactly as often as before."
+)
 SENSITIVE = "The column holds what is sensitive; what else is known of the people of a class may tell more."
 PUBLIC_KNOWLEDGE = (
     "Levels, bounds, edges, missing rules, rules between columns and all parameters were chosen from public knowledge; "
@@ -62,11 +69,14 @@ class Wording:
         What follows from the claim, by field.
     free
         The form of what else is named, by field: a regular expression, or `_NAMES`.
+    assumes
+        What it assumes beside what every claim of the kind does.
     """
 
     text: str
     told: Mapping[str, Callable[[Words], str]] = field(default_factory=dict)
     free: Mapping[str, str] = field(default_factory=dict)
+    assumes: Sequence[str] = ()
 
     def render(self, claim: Words, more: Words) -> str:
         """The sentence for a claim; `more` are its free fields."""
@@ -166,20 +176,28 @@ def _misfits(claim: Words, form: Form, columns: Sequence[str]) -> Iterator[str]:
         yield "an assumption is missing or stands there twice"
     if set(claim) - _ENTRIES:
         yield "it has an entry that no claim has"
+    yield from _said_otherwise(claim, form, columns)
+
+
+def _said_otherwise(claim: Words, form: Form, columns: Sequence[str]) -> Iterator[str]:
+    """Whether the sentence is none of the kind, or lacks what it assumes."""
     text = claim.get("statement")
-    if not isinstance(text, str) or not any(one.says(text, claim, columns) for one in form.wordings):
+    fit = [one for one in form.wordings if isinstance(text, str) and one.says(text, claim, columns)]
+    if not fit:
         yield "its sentence says something else"
+    elif not any(set(one.assumes) <= set(map(str, claim.get("assumptions") or ())) for one in fit):
+        yield "an assumption of its sentence is missing"
 
 
 def _is_value(value: float, form: Form) -> bool:
-    fits = math.isfinite(value) and form.low <= value <= form.high
+    fits: bool = math.isfinite(value) and form.low <= value <= form.high
     return bool(fits and (not form.whole or float(value).is_integer()))
 
 
 def _is_interval(claim: Words) -> bool:
     ends = claim.get("interval")
     if ends is None:
-        return claim["basis"] != "measured"
+        return bool(claim["basis"] != "measured")
     numbers = isinstance(ends, list) and len(ends) == 2 and all(type(end) in (int, float) for end in ends)
     return bool(numbers and 0 <= ends[0] <= claim["value"] <= ends[1] <= 1)
 
@@ -361,12 +379,19 @@ _FORMS: Mapping[str, Form] = {
                 "true quasi-identifiers finds that person's {what} with probability at most {value}.",
                 told={"value": _bound},
                 free={"what": "record|pseudonym"},
+                assumes=(BY_QUASI,),
+            ),
+            Wording(
+                text="A row chosen by any of a person's other values holds that person's own cell of a column with "
+                "probability at most {value}.",
+                told={"value": _bound},
+                assumes=(OWN_CELL, LAST_VALUE, "Each row is a person."),
             ),
         ),
         scopes=("per person",),
         bases=("proved",),
         units=("persons",),
-        assumes=(BY_QUASI, INSIDE, ALONE),
+        assumes=(INSIDE, ALONE),
         **_PROBABILITY,
     ),
     "re-identification frequency": Form(

@@ -48,6 +48,12 @@ def test_claims_of_every_mask(mask):
     require_fit(release.claims, table.columns)
 
 
+def test_claims_of_columns_that_are_shuffled_each_by_itself():
+    table = people()
+    release = shoal.anonymize(table, schema(), group=shoal.Balanced(k=4), mask=shoal.Permute(), seed=1)
+    require_fit(release.claims, table.columns)
+
+
 @pytest.mark.parametrize(
     "words",
     [

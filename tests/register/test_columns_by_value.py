@@ -208,6 +208,17 @@ def test_a_quasi_identifier_that_stays_one_or_was_unchanged_before_is_not_expose
     assert again.beside.exposed == ()
 
 
+def test_a_quasi_identifier_that_is_shuffled_under_another_role_is_not_exposed(register, tmp_path):
+    """It has its name in both tables, and no row has its own value."""
+    table = people().with_columns(sex=pl.Series(["f", "m"] * (N // 2)))
+    words = {"group": shoal.MDAV(k=K), "mask": shoal.Centroid(), "register": register}
+    shoal.anonymize(table, schema_of(table, ("age", "sex")), **words).write(tmp_path / "one")
+    shuffled = table.with_columns(pl.Series("age", np.random.default_rng(3).permutation(table["age"].to_numpy())))
+    schema = schema_of(shuffled, ("sex",))
+    despite = {**words, "register": register.to(None, despite="a test")}
+    assert shoal.anonymize(shuffled, schema, **despite).beside.exposed == ()
+
+
 def test_a_column_released_as_it_was_that_is_a_quasi_identifier_now_is_refused_where_tables_are_joined(
     register, tmp_path
 ):
@@ -241,6 +252,30 @@ def test_people_under_other_identifiers_are_recognised_by_their_rows(ids, regist
     left = crossed(table, read(tmp_path / "one"), read(tmp_path / "two"), on)
     assert (left == 1).sum() > 20
     assert not given.beside.holds
+
+
+@pytest.mark.parametrize(("share", "noticed"), [(0.15, True), (0.01, False)])
+def test_a_part_of_the_people_under_other_identifiers(share, noticed, register, tmp_path):
+    table = people(1000)
+    moved = pl.Series(np.random.default_rng(7).random(1000) < share)
+    again = table.with_columns(id=pl.when(moved).then("x" + pl.col("id")).otherwise("id"))
+    coarsened(table, BY_AGE, register).write(tmp_path / "one")
+    found = coarsened(again, BY_ZIP, register.to(None, despite="a test")).beside
+    assert (found.recoded > 0) is noticed
+    assert not noticed or abs(found.recoded - 1000 * share) < 60
+
+
+def test_people_with_alike_rows_are_not_taken_for_the_same(register, tmp_path):
+    """Other people of the same ages and diagnoses: rows that are alone in both tables are so by accident."""
+
+    def few(seed, first):
+        rng = np.random.default_rng(seed)
+        table = people(seed=seed, first=first).drop("cost", "zip")
+        return table.with_columns(ill=pl.Series(rng.choice(list("abc"), N)), zip=pl.Series(["100"] * N))
+
+    coarsened(few(1, 0), BY_AGE, register).write(tmp_path / "one")
+    both = pl.concat([few(1, 0)[30:], few(2, 1000)[:30]])
+    assert coarsened(both, BY_AGE, register.to(None, despite="a test")).beside.recoded == 0
 
 
 def test_who_cannot_be_recognised_is_not_judged(register, tmp_path):

@@ -33,15 +33,24 @@ _ROWS, _VALUES = 256, 64
 _FEWEST = 20  # hashes without which a sketch tells nothing
 _OWN = 0.8  # share of values that differ, from which on a column tells people apart
 _SAME_ROWS, _SAME_VALUES = 0.3, 0.3  # of the hashes in common, from which on tables are of the same people
+_MOVED, _FEWEST_MOVED, _ALONE = (
+    0.05,
+    3,
+    0.98,
+)  # rows under another mark, and rows alone, from which on it is no accident
 _DIGITS = 3  # of a ratio
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RowSketch:
-    """Hashes of rows without their identifiers, smallest first, and part of the mark of each one's person."""
+    """Hashes of rows without their identifiers, smallest first, and part of the mark of each one's person.
+
+    Of the `n_distinct` smallest hashes those are kept of which there is one row alone.
+    """
 
     rows: tuple[str, ...]
     marks: tuple[str, ...]
+    n_distinct: int = 0
 
     @classmethod
     def of(cls, contents: AnyArray, marks: AnyArray) -> RowSketch:
@@ -51,7 +60,7 @@ class RowSketch:
         hashes, first, counts = hashes[:_ROWS], first[:_ROWS], counts[:_ROWS]
         alone = counts == 1
         whose = marks[order[first[alone]], 0]
-        return cls(rows=_texts(hashes[alone]), marks=_texts(whose))
+        return cls(rows=_texts(hashes[alone]), marks=_texts(whose), n_distinct=len(hashes))
 
     def same_rows(self, other: RowSketch) -> tuple[int, int, int]:
         """How many rows are in both, how many of these under another mark, and of how many that could be told."""
@@ -66,9 +75,15 @@ class RowSketch:
     def shows_recoded(self, other: RowSketch) -> float:
         """The share of people who are in both under other marks, where it is no accident; else 0."""
         both, moved, n = self.same_rows(other)
-        if n < _FEWEST or both < _SAME_ROWS * n or moved < both / 2:
+        if n < _FEWEST or moved < max(_FEWEST_MOVED, _MOVED * n):
             return 0.0
-        return moved / n
+        many = both >= _SAME_ROWS * n and moved >= both / 2
+        return moved / n if many or (self.is_telling and other.is_telling) else 0.0
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether so few rows are alike that two people are hardly ever so by accident."""
+        return len(self.rows) >= _ALONE * max(1, self.n_distinct)
 
     def is_of(self, other: RowSketch) -> bool:
         """Whether at least half of the rows are in both."""
@@ -77,12 +92,13 @@ class RowSketch:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-safe words."""
-        return {"rows": list(self.rows), "marks": list(self.marks)}
+        return {"rows": list(self.rows), "marks": list(self.marks), "n_distinct": self.n_distinct}
 
     @classmethod
     def from_dict(cls, words: Mapping[str, Any]) -> RowSketch:
         """Read it from the words of `to_dict`."""
-        return cls(rows=tuple(words.get("rows", ())), marks=tuple(words.get("marks", ())))
+        rows, marks = (tuple(words.get(name, ())) for name in ("rows", "marks"))
+        return cls(rows=rows, marks=marks, n_distinct=int(words.get("n_distinct", 0)))
 
 
 NO_ROWS = RowSketch(rows=(), marks=())

@@ -16,7 +16,7 @@ from typing import Any
 
 from shoal.arrays import AnyArray
 from shoal.register.beside_earlier import Beside
-from shoal.register.column_links import Link, Sample, by_name, in_both, linked, tells_otherwise
+from shoal.register.column_links import Link, Sample, by_name, in_both, linked, related, tells_otherwise
 from shoal.register.draft import Draft
 from shoal.register.earlier_release import Past
 from shoal.register.identity import Known
@@ -138,8 +138,12 @@ def exposed(draft: Draft, ties: Mapping[str, Tie], past: Sequence[Past]) -> tupl
 def _shown(hides: Sample, shows: Sample) -> list[Link]:
     """The quasi-identifiers that one release hides and another shows, which the first doesn't show itself."""
     names = [name for name in hides.quasi if name not in hides.unchanged]
-    links = by_name(names, list(shows.unchanged))
     both = in_both(hides, shows)
+    links = [
+        link
+        for link in by_name(names, list(shows.unchanged))
+        if both is None or related(hides.quasi[link.earlier].of(both[0]), shows.unchanged[link.now].of(both[1]))
+    ]
     fresh = {name: one for name, one in shows.unchanged.items() if name not in hides.unchanged and name not in names}
     if both is None or not fresh:
         return links

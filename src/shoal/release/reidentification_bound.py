@@ -14,7 +14,7 @@ import polars as pl
 
 from shoal.arrays import IntArray
 from shoal.claim import Claim
-from shoal.claim_wording import ALONE, BY_QUASI, INSIDE, statement
+from shoal.claim_wording import ALONE, BY_QUASI, INSIDE, LAST_VALUE, OWN_CELL, statement
 from shoal.condition.requirements import MINIMALITY
 from shoal.conform import Prepared
 from shoal.pair import Pair
@@ -73,16 +73,12 @@ def _own_cell_claim(recipe: Recipe, schema: Schema, bound: float, caveats: Seque
         scope="per person",
         basis="proved",
         unit="persons",
-        statement=(
-            "A row chosen by any of a person's other values holds that person's own cell of a column with probability "
-            f"at most {rounded_up(bound, 4):.4g}."
-        ),
+        statement=statement("re-identification bound", 1, claim={"value": bound}),
         assumptions=(
-            "A cell of somebody else may say the same: the bound is about whose cell it is, not about what it says.",
-            "A person's own cell is the one that came from their row. Whoever knows everybody else's values of a "
-            "column reads the last one, as each value occurs exactly as often as before.",
+            OWN_CELL,
+            LAST_VALUE,
             "Each row is a person.",
-            "The secret key and everything else in the inside folder stay inside.",
+            INSIDE,
             ALONE,
             *_read_together(recipe, schema),
             *tied(schema),
