@@ -55,6 +55,7 @@ ROWS_NOT_TAKEN = "The number of rows to draw was not taken from the private tabl
 _COUNT, _NUMBER = r"\d{1,3}(?:,\d{3})*", r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _NAMES = "<names>"  # a list of the release's columns
 _MANY = 1e12
+_APART = 0.05  # between an estimate and an interval for what it estimates: of few people they are made in two ways
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,8 +199,10 @@ def _is_interval(claim: Words) -> bool:
     ends = claim.get("interval")
     if ends is None:
         return bool(claim["basis"] != "measured")
-    numbers = isinstance(ends, list) and len(ends) == 2 and all(type(end) in (int, float) for end in ends)
-    return bool(numbers and 0 <= ends[0] <= claim["value"] <= ends[1] <= 1)
+    if not isinstance(ends, list) or len(ends) != 2 or not all(type(end) in (int, float) for end in ends):
+        return False
+    low, high = ends
+    return bool(0 <= low <= high <= 1 and low - _APART <= claim["value"] <= high + _APART)
 
 
 def _form(free: str, columns: Sequence[str]) -> str:

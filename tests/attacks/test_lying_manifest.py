@@ -19,6 +19,7 @@ import shoal
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.files import read_source
 from shoal.release.minisign import PublicKey, new_key
+from shoal.release.signed import require_valid_signature
 
 
 def run(*words, cwd):
@@ -249,7 +250,9 @@ def signed(room, tmp_path):
         shutil.copytree(room / name, tmp_path / name)
     new_key(tmp_path / "publisher.key")
     new_key(tmp_path / "other.key")
-    shoal.sign(tmp_path / "masked", key=tmp_path / "publisher.key", by="R. Roe", expires=date.today())
+    shoal.sign(
+        tmp_path / "masked", key=tmp_path / "publisher.key", by="R. Roe", expires=date.today() + timedelta(days=30)
+    )
     return tmp_path
 
 
@@ -266,10 +269,16 @@ def edited(there, change):
     path.write_text(json.dumps(words, indent=2, ensure_ascii=False) + "\n")
 
 
-def test_a_valid_signature_is_packed_on_its_last_day(signed):
+def test_a_valid_signature_is_packed_and_holds_on_its_last_day(signed):
     assert packed(signed) == 0
     (signed / "out.zip").unlink()
     assert packed(signed, "--signer", "publisher.pub") == 0
+    folder = signed / "masked"
+    words = json.loads((folder / "manifest.json").read_text())
+    last = date.fromisoformat(words["decision"]["expires"])
+    require_valid_signature(folder, words, None, "handover", last)
+    with pytest.raises(GuaranteeError, match="after its last day"):
+        require_valid_signature(folder, words, None, "handover", last + timedelta(days=1))
 
 
 def test_a_manifest_changed_after_signing_is_not_packed(signed):
