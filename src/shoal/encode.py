@@ -43,7 +43,7 @@ from shoal.domain.absence import numbers
 from shoal.domain.declared import learn_levels
 from shoal.errors import ColumnError
 from shoal.frame import Frame, adopt, enter, series, with_columns
-from shoal.schema import Column, Kind
+from shoal.schema import NAMING, Column, Kind
 from shoal.value import codes_of, same_as
 
 __all__ = ["Coding", "Encoder", "absences", "coding_of_counts", "palette", "readable", "step_of", "with_atoms"]
@@ -293,10 +293,12 @@ class Encoder:
 
 
 def readable(prepared: Prepared, names: Iterable[str]) -> dict[str, Coding]:
-    """Return the coding of each of these columns that can be read, whatever its role."""
+    """Return the coding of each of these columns that can be read, whatever its role; names of people have none."""
     found = {}
     for name in names:
         column = prepared.schema[name]
+        if column.role in NAMING:
+            continue
         with suppress(ColumnError):  # of mixed types: nobody reads it
             if column.role in ("quasi", "sensitive", "weight"):
                 found[name] = Encoder.of(prepared, [name]).codings[0]

@@ -270,14 +270,33 @@ def test_words_come_back():
         assert read_recipe(words).to_dict() == recipe.to_dict()
 
 
-def test_a_release_on_disk_is_verified_and_repeated(tmp_path):
+def test_a_release_on_disk_is_verified_and_repeated(tmp_path, monkeypatch):
     file = tmp_path / "people.csv"
     table().write_csv(file)
     source = shoal.files.read_source(file)
     release = anonymize(source, SCHEMA, group=Balanced(k=8), mask=Permute(blocks="time+event"))
     release.write(tmp_path / "out")
+    groups = pl.read_parquet(tmp_path / "out.internal" / "groups.parquet")["group"]
+    assert groups.to_list() == release.labels.tolist()
     assert all(check.holds is not False for check in shoal.verify(tmp_path / "out").checks)
     assert shoal.verify(tmp_path / "out", original=file).exit_code == 0
+    monkeypatch.setattr(Balanced, "group", None)  # another machine may find other groups: the recorded ones are taken
+    assert shoal.verify(tmp_path / "out", original=file).exit_code == 0
+
+
+def test_the_events_of_linked_tables_go_along_with_the_key():
+    schema, tables = shoal.datasets.clinic_schema(), shoal.datasets.clinic(300, visits=2.0, seed=3)
+    with pytest.raises(SchemaError, match="Name it in blocks"):
+        anonymize(tables, schema, group=Balanced(k=5), mask=Permute())
+    release = anonymize(tables, schema, group=Balanced(k=5), mask=Permute(blocks=[["patient"]]))
+    made, own = release.table["patients"], tables["patients"]
+    assert sorted(made["income"]) == sorted(own["income"])
+    assert set(release.table["visits"]["patient"]) <= set(made["patient"])
+    bags = [
+        sorted(visits.group_by("patient").agg(pl.col("cost").cast(float).sort())["cost"].to_list())
+        for visits in (release.table["visits"], tables["visits"])
+    ]
+    assert bags[0] == bags[1]
 
 
 def test_the_report_says_that_no_row_is_a_persons(tmp_path):

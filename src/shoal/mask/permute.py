@@ -241,14 +241,14 @@ def _joined(parts: Sequence[tuple[str, ...]], names: Sequence[str]) -> Blocks:
 
 
 def _refuse_pseudonyms(schema: Schema, asked: Sequence[tuple[str, ...]]) -> None:
-    """A pseudonym by itself is nobody's; it may go along with columns that are named."""
-    placed = {name for block in asked for name in block if len(block) > 1}
+    """A pseudonym by itself is nobody's: it stays with columns or with events, where that is said."""
+    placed = {name for block in asked for name in block}
     loose = [name for name in schema.pseudonym if name not in placed]
     if loose:
         raise SchemaError(
             "schema",
             f"column '{loose[0]}' is released under a pseudonym, which is nobody's where every column is shuffled",
-            hint="Name it in a block with the columns that it goes along with, or give it no pseudonym.",
+            hint="Name it in blocks, with the columns that it goes along with (alone: with its events), or drop it.",
         )
 
 
@@ -259,12 +259,15 @@ def _require_one_row_each(prepared: Prepared) -> None:
             "Permute",
             "shuffles the columns of one row a person",
             got=f"{prepared.n:,} rows of {n_persons:,} persons",
-            hint="Keep a row a person, link persons and events as two tables, or choose another mask (resample).",
+            hint="Keep a row a person, link persons and events as two tables, or choose another mask: resample.",
         )
 
 
 def _stepped(prepared: Prepared, block: Sequence[str], k: int, key: str) -> IntArray | None:
-    """For each row of a block with one number, and levels, the row whose cells it gets; None where nothing moves."""
+    """For each row of a block with one number, and levels, the row whose cells it gets; None where nothing moves.
+
+    A block with a column that can't be read, or with a pseudonym, stays.
+    """
     codings = readable(prepared, block)
     if len(codings) < len(block):
         return None

@@ -146,6 +146,11 @@ class Anonymization(Recipe):
         return "they compare with the private table, which randomised response doesn't cover"
 
     @property
+    def records_groups(self) -> bool:
+        """Balance rests on sums that differ in their last bits between machines; aware masks make other groups."""
+        return self.group.needs_all_columns and not any(mask.is_aware for mask in self.masks)
+
+    @property
     def repeats(self) -> bool:
         """Coins that protect are tossed once and never kept."""
         return not any(mask.is_local for mask in self.masks)

@@ -269,6 +269,11 @@ class Recipe(ABC):
         return False
 
     @property
+    def records_groups(self) -> bool:
+        """Whether its groups are kept inside, as another machine may find others from the same key."""
+        return False
+
+    @property
     def repeats(self) -> bool:
         """Whether a seed and a key make the same table again."""
         return True

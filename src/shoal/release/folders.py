@@ -1,9 +1,9 @@
 """The two folders of a release, what may leave and what may not: they appear together or not at all.
 
 ``out/`` holds table, manifest, report and, once it is signed, the signature; ``out.internal/`` holds replay file,
-internal report, model, what suppression took and the public key of whoever signed. Nothing else belongs to either, so
-that ``out/`` can be handed over as it is. Earlier versions kept the inside files in ``out/internal/``; they are found
-there too.
+internal report, model, groups, what suppression took and the public key of whoever signed. Nothing else belongs to
+either, so that ``out/`` can be handed over as it is. Earlier versions kept the inside files in ``out/internal/``; they
+are found there too.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from shoal.files import atomic
 __all__ = [
     "FORMATS",
     "FORMER",
+    "GROUPS",
     "MANIFEST",
     "MODEL",
     "REPLAY",
@@ -46,6 +47,7 @@ __all__ = [
 FORMATS = ("csv", "tsv", "parquet", "dta", "sav", "xpt")
 MANIFEST, REPORT, SIGNATURE = "manifest.json", "report.html", "manifest.json.minisig"
 REPLAY, MODEL, SUPPRESSION, SIGNER = "replay.toml", "model.json", "suppression.json", "signer.pub"
+GROUPS = "groups.parquet"
 FORMER = "internal"  # where earlier versions kept the inside files, within the folder itself
 
 
@@ -67,7 +69,7 @@ _OUTSIDE = atomic.Contents(name="release", sign=MANIFEST, belongs=_belongs)
 _INSIDE = atomic.Contents(
     name="release's inside files",
     sign=REPLAY,
-    belongs=lambda path: path.name in (REPLAY, REPORT, MODEL, SUPPRESSION, SIGNER),
+    belongs=lambda path: path.name in (REPLAY, REPORT, MODEL, SUPPRESSION, SIGNER, GROUPS),
     private=True,
 )
 

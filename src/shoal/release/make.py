@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from shoal.arrays import IntArray
 from shoal.coarsening import Coarsener
 from shoal.compliance import Preset
 from shoal.errors import ParameterError
@@ -63,6 +64,7 @@ def make(
     register: Register | None = None,
     same_groups_as: str | None = None,
     beside: Beside | None = None,
+    groups: IntArray | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Make the release of a recipe of any kind.
@@ -95,6 +97,8 @@ def make(
         the release in it whose groups are kept (``"last"``: the last one).
     beside
         What was found when the run was made that is repeated now; it is not entered again.
+    groups
+        The group of each row, where a run that kept them is repeated; None: they are formed.
     progress
         Called with the name of each step as it begins.
     """
@@ -103,7 +107,7 @@ def make(
     number, secret = checked_seed(seed), fresh_key() if key is None else key
     digest = source.sha256 if keeps_paid and isinstance(source, Source) else None
     paying: dict[str, Any] = {"account": account, "digest": digest}
-    run = Run(seed=number, key=secret, seeded=seed is not None, progress=progress or quiet, **paying)
+    run = Run(seed=number, key=secret, seeded=seed is not None, progress=progress or quiet, groups=groups, **paying)
     rules = preset_for(preset, recipe)
     entering = Entering.of(register, same_groups_as, beside, given, schema, recipe, run)
     held_back: dict[str, Any] = {}

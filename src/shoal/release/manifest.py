@@ -18,9 +18,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 import tomli_w
 
+from shoal.arrays import IntArray
 from shoal.errors import ColumnError, FileError, GuaranteeError, InputError
 from shoal.fact import Fact, sentences
 from shoal.files import Source
@@ -32,6 +34,7 @@ from shoal.recipe import Progress, Recipe, read_recipe
 from shoal.register.beside_earlier import Beside
 from shoal.release.claims import checkable_rules
 from shoal.release.disclose import figures, why_inside
+from shoal.release.folders import GROUPS
 from shoal.release.linked import read_input
 from shoal.release.make import make
 from shoal.release.preset_rules import preset_words, read_preset
@@ -273,8 +276,17 @@ def replay(
         allow=[column.name for one in _schemas(schema) for column in one.columns],
         pseudonyms=recorded_pseudonyms(words, key),
         beside=beside,
+        groups=_recorded_groups(Path(path)),
         progress=progress,
     )
+
+
+def _recorded_groups(path: Path) -> IntArray | None:
+    """The groups that lie beside a replay file; None where the run finds the same again."""
+    file = path.with_name(GROUPS)
+    if not file.is_file():
+        return None
+    return pl.read_parquet(file)["group"].to_numpy().astype(np.int64)
 
 
 def _schemas(schema: Schema | LinkedSchema) -> list[Schema]:

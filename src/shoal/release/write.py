@@ -23,7 +23,7 @@ from shoal.fact import Step, sentences
 from shoal.files import Labels, read_table, sha256, write_table, write_text
 from shoal.frame import enter, series
 from shoal.release.disclose import Measured, rounded, why_inside
-from shoal.release.folders import FORMATS, MANIFEST, MODEL, REPLAY, REPORT, SUPPRESSION, inside_of, staged
+from shoal.release.folders import FORMATS, GROUPS, MANIFEST, MODEL, REPLAY, REPORT, SUPPRESSION, inside_of, staged
 from shoal.release.hierarchical_risk import hierarchy_of
 from shoal.release.linked import require_linked, table_words, write_linked
 from shoal.release.manifest import manifest, read_manifest, replay_text, versions
@@ -175,6 +175,8 @@ def _write_inside(
     """Write what must not leave: replay file, internal report, and the model where there is one to keep."""
     text = replay_text(release, file=table.name, sha256=sha256(table), key=key, created=created)
     write_text(inside / REPLAY, text)
+    if release.recipe.records_groups:
+        pl.DataFrame({"group": release.labels}).write_parquet(inside / GROUPS)
     if release.model is not None:
         with suppress(GuaranteeError):  # a model that is the data itself is not kept
             release.model.save(inside / MODEL, internal=True)
