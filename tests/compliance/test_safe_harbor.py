@@ -52,7 +52,7 @@ def test_dates_become_years_in_every_role():
 
 def test_missing_dates_of_a_quasi_identifier_stay_a_level():
     table = pl.DataFrame({"admitted": [date(2020, 5, 17), None, date(2021, 1, 2)]})
-    assert apply(table).columns["admitted"].to_list() == ["2020", None, "2021"]
+    assert apply(table).columns["admitted"].to_list() == [2020, None, 2021]
 
 
 def test_ages_and_years_of_birth_are_pooled():
@@ -83,7 +83,8 @@ def test_codes_that_nobody_declared_hide_no_old_year(name, code):
     known = [str(y) for y in years] if isinstance(code, str) else years
     table = pl.DataFrame({name: [code, *known]})
     done = apply(table, SafeHarbor(year=2020))
-    assert done.columns[name].cast(pl.Int64).to_list() == [None, 1930, *years[1:]]
+    first = None if name == "yob" else int(code)  # a year of birth is read as one; elsewhere only old years change
+    assert done.columns[name].cast(pl.Int64).to_list() == [first, 1930, *years[1:]]
     with pytest.raises(GuaranteeError, match=f"ages over 89 in '{name}' .could not be judged.*--year"):
         apply(table)
 

@@ -28,6 +28,7 @@ from shoal.errors import ParameterError
 from shoal.fact import Fact, RewrittenCells, sentences
 from shoal.frame import adopt, pick, with_columns
 from shoal.method import Method
+from shoal.schema import Column
 
 __all__ = ["SUPPRESSED", "Coarsened", "Coarsener", "within_limits"]
 
@@ -53,6 +54,8 @@ class Coarsened:
         What of it may leave: only what the released rows show anyway, such as the levels that were chosen.
     cells
         What was rewritten cell by cell, by place among the prepared rows: which rows are released decides what is told.
+    declared
+        Rewritten columns with a domain that still holds, where it follows from the schema; others have none any more.
     """
 
     columns: Mapping[str, pl.Series]
@@ -61,6 +64,7 @@ class Coarsened:
     details: Mapping[str, Any] = field(default_factory=dict)
     outside: Mapping[str, Any] = field(default_factory=dict)
     cells: tuple[RewrittenCells, ...] = ()
+    declared: Mapping[str, Column] = field(default_factory=dict)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -27,7 +27,8 @@ nothing else is there, or that nobody can be told apart (k is 1). The rule also 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Annotated
 
 import numpy as np
@@ -47,12 +48,13 @@ from shoal.params import ColumnNames, Help, Range, check
 from shoal.schema import Column, Schema
 from shoal.schema.evidence import words_in
 from shoal.schema.judgement.ages import OLDEST, lower_ends, oldest_allowed, speaks_of_age
-from shoal.schema.judgement.dates import read_dates, year_numbers
+from shoal.schema.judgement.dates import read_dates, single_years, speaks_of_date, year_numbers, years_among
 from shoal.schema.judgement.finding import Finding, Scan
 from shoal.schema.judgement.identifiers import AGES, DATES, FREE_TEXT, GEOGRAPHIC, OTHER_CODES
 from shoal.schema.judgement.judge import (
     born_long_ago,
     counted_cells,
+    shows_years,
     speaks_of_birth,
 )
 from shoal.schema.judgement.zip_codes import CENSUS, SMALL_ZIPS, speaks_of_zip, three_digits, zip_codes
@@ -76,11 +78,13 @@ class HeldColumns:
     """The columns that were rewritten, by what they held.
 
     `shown` are those of which most cells were, judged over all rows; `always` those of which every cell was, whatever
-    the rows (dates by their type, suppressed places): these may be told where rows are left out later.
+    the rows (dates by their type, suppressed places): these may be told where rows are left out later. `declared` has
+    the domains of columns from now on, as they follow from the schema.
     """
 
     shown: Mapping[str, Sequence[str]] = field(default_factory=dict)
     always: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    declared: Mapping[str, Column] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +105,8 @@ class SafeHarbor(Coarsener):
 
     Notes
     -----
-    Missing values stay missing. Survey weights are not used. Years and ages are whole numbers (years of a
-    quasi-identifier are texts if some are missing), ZIP codes are texts. Cost: a scan of the released columns.
+    Missing values stay missing. Survey weights are not used. Years and ages are whole numbers,
+    ZIP codes are texts. Cost: a scan of the released columns.
 
     Examples
     --------
@@ -153,12 +157,14 @@ class SafeHarbor(Coarsener):
             for name, column in made.items()
             if column is not None
         }
+        cells = tuple(_cells(known[name], new, _title(found, name)) for name, new in columns.items())
         return Coarsened(
             columns=columns,
             kept=np.ones(prepared.n, dtype=np.bool_),
             facts=self.facts,
-            details=_held(found, columns),
-            cells=tuple(_cells(known[name], new, _title(found, name)) for name, new in columns.items()),
+            details=_held(found, [one.column for one in cells if one.rewritten.any()]),
+            cells=cells,
+            declared={name: self._declared(prepared.schema[name], found, counted[name]) for name in columns},
         )
 
     def apply_counted(
@@ -183,14 +189,19 @@ class SafeHarbor(Coarsener):
         }
         maps = {name: pl.DataFrame({"from": given[name], "to": new}) for name, new in columns.items()}
         always = [name for name in columns if _is_always(known[name]["value"], columns[name])]
-        return maps, HeldColumns(shown=_held(found, _mostly_rewritten(columns, known)), always=_held(found, always))
+        return maps, HeldColumns(
+            shown=_held(found, _mostly_rewritten(columns, known)),
+            always=_held(found, always),
+            declared={name: self._declared(schema[name], found, known[name]) for name in columns},
+        )
 
     def judged(self, counted: Mapping[str, pl.DataFrame], rows: Rows) -> Scan:
         """What the columns hold, once nothing in them must be refused."""
         check(self)
         _check_zips(self.small_zips)
         found = with_side_doors(scan_counted(counted, year=self.year, pairs=rows.pairs), counted, rows)
-        _refuse(type(self).__name__, _direct(found), _unclear(found, self._born(counted, found)))
+        unclear = [*_of_ranges(counted, found), *self._born(counted, found)]
+        _refuse(type(self).__name__, _direct(found), _unclear(found, unclear))
         return found
 
     @property
@@ -223,29 +234,102 @@ class SafeHarbor(Coarsener):
     def _year_of(self, column: pl.Series, counted: pl.DataFrame) -> pl.Series:
         """The year of each cell of a column of dates or of years; missing where it isn't told."""
         read = read_dates(column.name, counted.drop_nulls("value"), year=self.year)
-        return year_numbers(column) if read is None else read.year_of(column)
+        if read is None:
+            return year_numbers(column)
+        years = read.year_of(column)
+        if column.dtype != pl.String:
+            return years
+        plain = year_numbers(column).set(~single_years(column).fill_null(False), None)
+        return years.zip_with(years.is_not_null(), plain.cast(years.dtype))
 
     def _column(self, column: pl.Series, found: Scan, counted: pl.DataFrame) -> pl.Series | None:
-        """What is written instead of a column, if anything."""
-        name = column.name
+        """What is written instead of a column, if anything.
+
+        Ages, years of birth, dates and ZIP codes by their names are written as the rule has them whether or not
+        anybody's own were over it: who is left out later must not decide what the others' column is.
+        """
+        name, known = column.name, counted.drop_nulls("value")
         titles = {finding.identifier for finding in found.findings if finding.column == name}
-        if DATES in titles or (AGES in titles and not speaks_of_age(name)):
+        if DATES in titles or _are_years(name, known):
             return self._years(column, counted)
-        if AGES in titles:
+        if speaks_of_age(name) and (column.dtype.is_numeric() or column.dtype == pl.String):
             return _pooled(column)
-        zips = zip_codes(name, counted.drop_nulls("value"))
+        if AGES in titles:
+            return self._late(column)
+        zips = zip_codes(name, known)
         if zips is not None and (zips.by_name or zips.judged):
             return three_digits(column, {*SMALL_ZIPS, *self.small_zips}, whole=zips.whole)
         return _blank(column) if GEOGRAPHIC in titles else None
 
     def _years(self, column: pl.Series, counted: pl.DataFrame) -> pl.Series:
-        """The years of dates; nothing where no year is told."""
-        years = self._year_of(column, counted)
-        if years.null_count() == len(years):
+        """The years of dates; nothing where most cells tell none."""
+        years, known = self._year_of(column, counted), counted["value"].is_not_null()
+        told = counted["count"].filter(self._year_of(counted["value"].alias(column.name), counted).is_not_null())
+        if 2 * int(told.sum()) < int(counted["count"].filter(known).sum()):
             return _blank(column)
-        if self.year is not None:
-            years = years.clip(lower_bound=self.year - OLDEST - 1)
+        if self._oldest is not None:
+            years = years.clip(lower_bound=self._oldest)
         return years.alias(column.name)
+
+    def _late(self, column: pl.Series) -> pl.Series:
+        """Years under a name that says nothing of birth: those that show an age over 89 in one, all else as it is."""
+        assert self._oldest is not None, "years of people who may be over 89 are refused without a year"
+        old = (year_numbers(column) < self._oldest).fill_null(False)
+        return column.set(old, self._oldest if column.dtype.is_numeric() else str(self._oldest))
+
+    @property
+    def _oldest(self) -> int | None:
+        """The earliest year that may stand."""
+        return None if self.year is None else self.year - OLDEST - 1
+
+    def _declared(self, column: Column, found: Scan, counted: pl.DataFrame) -> Column:
+        """The column's domain once it is rewritten, from the schema alone: bounds and levels that still hold.
+
+        A year may be missing where a date was unreadable, so an absence is a level of its own, whoever has one.
+        """
+        titles = {finding.identifier for finding in found.findings if finding.column == column.name}
+        if DATES in titles or _are_years(column.name, counted.drop_nulls("value")):
+            missing = "level" if column.missing == "error" else column.missing
+            bounds = _within(column.bounds, (self._oldest or -inf, inf)) if speaks_of_birth(column.name) else None
+            return replace(column, bounds=bounds, levels=None, missing=missing)
+        if speaks_of_age(column.name):
+            pooled = _pooled(pl.Series(column.name, column.levels or (), strict=False))
+            levels = tuple(pooled.unique(maintain_order=True)) if column.levels else None
+            highest = oldest_allowed(column.name) + 1
+            return replace(column, bounds=_within(column.bounds, (-inf, highest)), levels=levels)
+        return replace(column, levels=None) if AGES in titles else replace(column, bounds=None, levels=None)
+
+
+def _of_ranges(counted: Mapping[str, pl.DataFrame], found: Scan) -> list[Finding]:
+    """Dates among ranges of years: to write years would rewrite all ranges for the sake of a few dates."""
+    return [
+        replace(finding, judged=False)
+        for finding in found.of(DATES)
+        if 2 * _n_ranges(counted[finding.column]) >= finding.n_filled
+    ]
+
+
+def _n_ranges(cells: pl.DataFrame) -> int:
+    if cells["value"].dtype != pl.String:
+        return 0
+    return int(cells["count"].filter(years_among(cells["value"]) & ~single_years(cells["value"])).sum())
+
+
+def _within(bounds: tuple[float, float] | None, limits: tuple[float, float]) -> tuple[float, float] | None:
+    """Public bounds once everything beyond the limits is pooled at them; None where nothing is left between."""
+    if bounds is None:
+        return None
+    low, high = max(bounds[0], limits[0]), min(bounds[1], limits[1])
+    return (low, high) if low < high else None
+
+
+def _are_years(name: str, known: pl.DataFrame) -> bool:
+    """Whether a column holds years of birth, or, by its name, dates of which only the year is told."""
+    if not len(known):
+        return False
+    if speaks_of_birth(name):
+        return shows_years(name, known)
+    return speaks_of_date(name) and bool(single_years(known["value"]).all())
 
 
 def _mostly_rewritten(columns: Mapping[str, pl.Series], counted: Mapping[str, pl.DataFrame]) -> list[str]:
@@ -441,10 +525,7 @@ def _known(cells: pl.Series, column: Column) -> pl.Series:
 
 
 def _beside_codes(old: pl.Series, known: pl.Series, new: pl.Series, column: Column) -> pl.Series:
-    """What is written, with each code for an absence as it was.
-
-    Years of a quasi-identifier become texts where some are missing: a level may be missing, a number may not.
-    """
+    """What is written, with each code for an absence as it was."""
     if column.missing_codes and not _is_blank(new):
         if column.date_codes:
             old = as_dates(old, str(column.format), column.date_codes)
@@ -452,8 +533,7 @@ def _beside_codes(old: pl.Series, known: pl.Series, new: pl.Series, column: Colu
             old, new = written(old, column).cast(pl.String), new.cast(pl.String)
         is_code = known.is_null() & old.is_not_null()
         new = new.zip_with(~is_code, old.set(~is_code, None).cast(new.dtype)).alias(column.name)
-    gaps = column.role == "quasi" and new.dtype.is_numeric() and new.null_count() > 0
-    return new.cast(pl.String) if gaps else new
+    return new
 
 
 def _pooled(column: pl.Series) -> pl.Series:

@@ -260,12 +260,16 @@ def _rewritten(now: Prepared, done: Coarsened) -> Schema:
     """The schema of what was written."""
     schema, frame = now.schema, now.frame
     return schema.with_columns(
-        written_column(schema[name], series(frame, name), new) for name, new in done.columns.items()
+        written_column(schema[name], series(frame, name), new, done.declared.get(name))
+        for name, new in done.columns.items()
     )
 
 
-def written_column(column: Column, old: pl.Series, new: pl.Series) -> Column:
-    """The column as it was written: its old domain is gone; a number that stays one keeps its hierarchy."""
+def written_column(column: Column, old: pl.Series, new: pl.Series, declared: Column | None = None) -> Column:
+    """The column as it was written: its domain is gone but for what is still declared of it.
+
+    A number that stays one keeps its hierarchy.
+    """
     numeric = column.kind == "numeric" and new.dtype.is_numeric()
     same = new.dtype == old.dtype and not column.date_codes
     kind: Kind | None = "numeric" if numeric else "nominal" if new.dtype == pl.String else None
@@ -274,7 +278,9 @@ def written_column(column: Column, old: pl.Series, new: pl.Series) -> Column:
         name=column.name,
         role=column.role,
         kind=kind,
-        missing=column.missing,
+        levels=declared.levels if declared is not None and same and kind in ("ordinal", "nominal") else None,
+        bounds=declared.bounds if declared is not None and new.dtype.is_numeric() else None,
+        missing=column.missing if declared is None else declared.missing,
         missing_codes=column.missing_codes if numeric else None,
         hierarchy=column.hierarchy if same and numeric else None,
     )

@@ -141,7 +141,10 @@ def after_step(now: Rewritten, step: Coarsener) -> Rewritten:
     n = len(frame)
     made = step.apply(Prepared(frame=frame, schema=now.schema, rows=np.arange(n), n_original=n), 0)
     new = {name: adopt(content, frame) for name, content in made.columns.items()}
-    columns = [written_column(now.schema[name], series(frame, name), made.columns[name]) for name in new]
+    columns = [
+        written_column(now.schema[name], series(frame, name), made.columns[name], made.declared.get(name))
+        for name in new
+    ]
     return Rewritten(
         table=leave(with_columns(frame, new), like=now.table),
         schema=now.schema.with_columns(columns),

@@ -61,7 +61,10 @@ def rewritten_on(engine: Engine, relation: Relation, schema: Schema, steps: Iter
 def _after(engine: Engine, now: RewrittenRelation, step: SafeHarbor | LimitedDataSet) -> RewrittenRelation:
     counted = counted_columns(engine, now.relation, released_names(now.schema, step.allow))
     maps, held = step.apply_counted(now.schema, counted, _rows(engine, now, counted))
-    columns = [written_column(now.schema[name], table["from"], table["to"]) for name, table in maps.items()]
+    columns = [
+        written_column(now.schema[name], table["from"], table["to"], held.declared.get(name))
+        for name, table in maps.items()
+    ]
     return replace(
         now,
         relation=engine.recode(now.relation, maps, pl.DataFrame()) if maps else now.relation,

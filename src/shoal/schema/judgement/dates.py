@@ -29,6 +29,7 @@ __all__ = [
     "Years",
     "are_years",
     "read_dates",
+    "single_years",
     "speak_of_dates",
     "speaks_of_date",
     "year_numbers",
@@ -280,6 +281,13 @@ _AMOUNTS = {
 def are_years(values: pl.Series) -> bool:
     """Return True if these are years, or ranges and sets of years, which may stay, rather than days or months."""
     return bool(years_among(values).all())
+
+
+def single_years(values: pl.Series) -> pl.Series:
+    """Which values are one year each, or 0000 and 9999, which stand for none."""
+    if values.dtype.is_numeric():
+        return years_among(values)
+    return year_texts(values).str.contains(rf"^(?:{_YEAR}|0000|9999)$")
 
 
 def years_among(values: pl.Series) -> pl.Series:
