@@ -155,3 +155,9 @@ def test_contradictions_are_counted_by_person_and_name_nobody():
     found = {one.trait: (one.n_torn, one.n_persons) for one in contradictions(table.to_dict(), "who")}
     assert found == {"sex": (1, 2), "birth": (1, 3), "age": (1, 3)}
     assert not any(digit in str(one) for one in contradictions(table.to_dict(), "who") for digit in ("1950", "36"))
+
+
+def test_a_number_whose_rows_contradict_each_other_leaves_in_no_role_until_a_person_answers():
+    proposal = propose(visits(HESID=lambda who, rng: 10**6 + 7 * rng.integers(0, 300, len(who))).drop("patient_id"))
+    assert proposal.schema["HESID"].role == "identifier"
+    assert proposal.keys == {"HESID": "unit"}

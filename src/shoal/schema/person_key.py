@@ -103,25 +103,29 @@ def with_evidence(
         guess = guesses[fact.name]
         if guess.role not in ("unit", "household"):
             continue
-        against = _against(fact, facts, guesses, found)
+        of_groups = _of_groups(fact, facts, guesses, found)
+        against = of_groups or _torn(fact, facts, guess.role)
         if against:
             named = any(word in PEOPLE for word in _words(f"{fact.name} {fact.label}"))
-            removed = named and guess.role == "unit"  # a number of people leaves in no role
+            removed = guess.role == "unit" and (named or not of_groups)  # what may number people leaves in no role
             role: Role = "identifier" if removed else "quasi"
             made[fact.name] = Guess(role=role, reason=f"{guess.reason}, but {against}", asked=guess.role)
     return made
 
 
-def _against(fact: Facts, facts: Sequence[Facts], guesses: Mapping[str, Guess], found: Sequence[Dependency]) -> str:
-    """What speaks against a key of persons or households; nothing if nothing does."""
+def _of_groups(fact: Facts, facts: Sequence[Facts], guesses: Mapping[str, Guess], found: Sequence[Dependency]) -> str:
+    """What says that a key numbers institutions, plans or areas; nothing if nothing does."""
     words = _words(f"{fact.name} {fact.label}")
     if not any(word in PEOPLE for word in words) and any(is_institution(word) for word in words):
         return "a word of it is one for an institution, a plan or an area"
     spelled = _spelled_out_by(fact, facts, guesses, found)
-    if spelled:
-        return f"{spelled} spells it out, and holds no names of people"
+    return f"{spelled} spells it out, and holds no names of people" if spelled else ""
+
+
+def _torn(fact: Facts, facts: Sequence[Facts], role: Role) -> str:
+    """What the rows of one value say against a person, or their number against a household; nothing if nothing does."""
     rows = fact.n_known / max(1, fact.n_distinct)
-    if guesses[fact.name].role == "household":
+    if role == "household":
         return f"a household has no {rows:.0f} rows on average" if rows > _HOME else ""
     tried = [_contradiction(fact.cells, other) for other in facts if other is not fact]
     torn = [one for one in tried if one is not None and one.weighs]
