@@ -307,7 +307,8 @@ def _by_code(fact: Facts) -> Guess | None:
 
 
 def _by_date(fact: Facts) -> Guess | None:
-    if fact.cells.dtype.is_temporal() or date_forms(fact):
+    made = _judged(fact)
+    if fact.cells.dtype.is_temporal() or date_forms(fact) or (made.holds == "date" and made.is_certain):
         return Guess(role="quasi", reason="Dates and times tell people apart")
     return None
 

@@ -164,8 +164,9 @@ def read_numbers(values: pl.Series, *, named: bool, vetoed: bool = False) -> Num
 def _digits(numbers: pl.Series, sizes: pl.Series | None, *, named: bool) -> NumberReading | None:
     plain = ((numbers == numbers.round()) & (numbers >= 0)).fill_null(False)
     whole = numbers.set(~plain, None).cast(pl.Int64, strict=False)
+    orders = [order for order in DIGITS if _has_digits(whole, sizes, order)]
     fitting = {
-        order: fits for order in DIGITS if _enough(fits := _fits(whole, sizes, order), whole, order, named=named)
+        order: fits for order in orders if _enough(fits := _fits(whole, sizes, order), whole, order, named=named)
     }
     if not fitting:
         return None
@@ -180,6 +181,13 @@ def _digits(numbers: pl.Series, sizes: pl.Series | None, *, named: bool) -> Numb
         sure=int(fits.sum()) >= (1 if named and not order.short else order.fewest),
         short=order.short,
     )
+
+
+def _has_digits(whole: pl.Series, sizes: pl.Series | None, order: _Digits) -> bool:
+    """Whether most numbers have as many digits: a look before a closer look."""
+    if sizes is not None:
+        return float((sizes == order.n_digits).mean() or 0.0) >= _MOSTLY  # type: ignore[arg-type]
+    return float(whole.is_between(10 ** (order.n_digits - 2), 10**order.n_digits).mean() or 0.0) >= _MOSTLY  # type: ignore[arg-type]
 
 
 def _enough(fits: pl.Series, whole: pl.Series, order: _Digits, *, named: bool) -> bool:
@@ -310,7 +318,7 @@ def _years_of(known: FloatArray, origin: _Origin) -> FloatArray:
 
 def _like_days(known: FloatArray) -> bool:
     """Whether numbers lie as days do: many, whole or with fine fractions, far from 0 for their width, not skewed."""
-    if len(known) < _FEWEST or _skewed(known):
+    if len(known) < _FEWEST or _skewed(known) or float(np.max(np.abs(known))) < _SMALL:
         return False
     low, high = float(known.min()), float(known.max())
     whole = bool((known == np.round(known)).all())
@@ -322,6 +330,7 @@ def _like_days(known: FloatArray) -> bool:
     return (signed or far) and tens <= 0.25
 
 
+_SMALL = 2200  # a day of 1976, counted from 1970; scores, weights and years are smaller
 _FAR = 0.4  # of their width, that the smallest lies from 0
 
 

@@ -120,6 +120,8 @@ def read_texts(texts: pl.Series) -> pl.DataFrame:
     none for certain.
     """
     plain = folded(texts)
+    if not bool(plain.str.contains(r"\d").any()) and not _may_have_words(plain):
+        return _nothing(plain)
     shapes = _tokenised(plain.set(plain.str.len_bytes() > _LONGEST, None))
     made = _with_short_years(_held_against(plain, shapes))
     long = (plain.str.len_bytes() > _SHORT) & made["form"].is_null()
@@ -130,6 +132,13 @@ def read_texts(texts: pl.Series) -> pl.DataFrame:
 def year_within(texts: pl.Series) -> pl.Series:
     """The first year of four digits in each text."""
     return folded(texts).str.extract(r"(?:^|\D)((?:1[89]|20)\d\d)(?:\D|$)", 1).cast(pl.Int32, strict=False)
+
+
+def _nothing(plain: pl.Series) -> pl.DataFrame:
+    """The reading of texts none of which can be a date."""
+    frame = pl.DataFrame({"text": plain})
+    none, no = pl.lit(None), pl.lit(False)
+    return frame.with_columns(form=none.cast(pl.Int16), year=none.cast(pl.Int32), short=no, within=no)
 
 
 def _tokenised(plain: pl.Series) -> pl.Series:
@@ -185,6 +194,8 @@ def _worth_a_look(left: pl.DataFrame) -> list[tuple[int, TextForm]]:
 
 def _with_short_years(made: pl.DataFrame) -> pl.DataFrame:
     """Say which years have two digits, and drop those of which it isn't certain that they are years."""
+    if not any(FORMS[place].year in _SHORT_YEARS for place in made["form"].drop_nulls().unique()):
+        return made.with_columns(short=pl.lit(False))
     wanders, either = _in(made, "first or last"), _in(made, "day or year")
     short = wanders | either | _in(made, "two digits")
     year = made["year"].zip_with(~wanders, _first_or_last(made["text"].set(~wanders, None)))
@@ -224,4 +235,5 @@ def _are_days(numbers: pl.Series) -> bool:
     return bool(numbers.drop_nulls().is_between(1, 31).all())
 
 
+_SHORT_YEARS = ("two digits", "first or last", "day or year")
 _MOST_DAYS, _FEW_YEARS, _MOST_MONTHS = 20, 15, 40
