@@ -25,6 +25,7 @@ def sas(day):
     return (day - date(1960, 1, 1)).days
 
 
+ROMAN = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"]
 DISGUISES = {
     "YYYYMMDD beside a code": [*(int(day.strftime("%Y%m%d")) for day in DAYS), -8],
     "YYYYMMDD beside many codes": [*(int(day.strftime("%Y%m%d")) for day in DAYS), *range(-60, 0)],
@@ -38,6 +39,18 @@ DISGUISES = {
     "capitals": [f"{day:%d %b %Y}".upper() for day in DAYS],
     "the name of a day after it": [f"{day:%d/%m/%Y} ({day:%a})" for day in DAYS],
     "text before it": [f"seen on {day:%d %B %Y}" for day in DAYS],
+    "brackets": [f"[{day}]" for day in DAYS],
+    "quotation marks": [f'"{day:%d.%m.%Y}"' for day in DAYS],
+    "bars": [f"{day.year}|{day.month}|{day.day}" for day in DAYS],
+    "semicolons": [f"{day.day};{day.month};{day.year}" for day in DAYS],
+    "colons, as cameras write": [f"{day:%Y:%m:%d} 10:15:00" for day in DAYS],
+    "a word glued to it": [f"ADM-{day}" for day in DAYS],
+    "from and to": [f"{day:%d.%m.}-{day + timedelta(days=3):%d.%m.%Y}" for day in DAYS],
+    "Roman months": [f"{day.day}.{ROMAN[day.month - 1]}.{day.year}" for day in DAYS],
+    "the Buddhist calendar": [f"{day.day}/{day.month}/{day.year + 543}" for day in DAYS],
+    "the day spelled out": [f"{day:%A}, the {day.day}th day of {day:%B}, {day.year}" for day in DAYS],
+    "SAS days with marks between thousands": [f"{sas(day):,}" for day in DAYS],
+    "Excel days with a decimal comma": [f"{sas(day) + 21916},5" for day in DAYS],
     "seconds at midnight": [int(timedelta(days=sas(day)).total_seconds()) for day in DAYS],
 }
 

@@ -124,6 +124,9 @@ def as_numbers(values: pl.Series) -> pl.Series | None:
         return values
     if values.dtype != pl.String:
         return None
+    values = values.str.replace(_DECIMAL_COMMA, "$1.$2")
+    grouped = values.str.contains(_THOUSANDS).fill_null(False)
+    values = values.zip_with(~grouped, values.str.replace_all(",", "", literal=True))
     plain = values.str.contains(_NUMBER)
     return values.set(~plain, None).cast(pl.Float64) if float(plain.mean() or 0.0) >= 0.9 else None  # type: ignore[arg-type]
 
@@ -133,7 +136,8 @@ def are_plain_numbers(values: pl.Series) -> bool:
     return as_numbers(values) is not None
 
 
-_NUMBER = r"^-?\d{1,18}(?:\.\d+)?$"
+_NUMBER = r"^-?\d{1,18}(?:\.\d+)?(?:e\+?\d\d?)?$"
+_DECIMAL_COMMA, _THOUSANDS = r"^(-?\d+),(\d{1,2}|\d{4,})$", r"^-?\d{1,3}(?:,\d{3})+$"
 
 
 def read_numbers(values: pl.Series, *, named: bool, vetoed: bool = False) -> NumberReading | None:

@@ -85,6 +85,8 @@ FORMS: tuple[TextForm, ...] = (
     _form("week, year", rf"(?:w|kw|cw|wk|week|woche) ?{_WEEK}[-/, ]+{_Y}"),
     _form("moment, in one number", rf"{_Y}{_MM}{_DD}{_HOUR}[0-5]\d(?:[0-5]\d(?:[.,]\d+)?)?(?: ?[+-]\d{{4}}|z)?"),
     _form("year, month, day in one number", rf"{_Y}{_MM}{_DD}", accident=0.04),
+    _form("day, month, year of another calendar", rf"{_D}{_S}(?:{_M}|M){_S}2[45]\d\d", "none"),
+    _form("year of another calendar, month, day", rf"1[34]\d\d[-/]{_MM}[-/]{_DD}", "none", 0.04),
     _form("month and day of any year", rf"--{_MM}-?{_DD}", "none"),
     _form("day, month in words, two digits", rf"{_TH}{_W}M{_W}{_YY}", "first or last"),
     _form("two digits, month in words, day", rf"{_YY}{_W}M{_W}{_D}", "first or last"),
@@ -102,6 +104,8 @@ FORMS: tuple[TextForm, ...] = (
 )
 """The forms; a text has the first that fits."""
 
+_EXIF, _OTHER_MARKS = r"^(\d{4}):(\d\d):(\d\d)", r"(\d) ?[|+;*\\] ?(\d)"
+_ROMAN = r"^(\d{1,2})[-/. ]+(?:i{1,3}|iv|vi{0,3}|ix|xi{0,2})[-/. ]+(\d{2,4})"
 _TIME = (
     r"(?:^|[ t:,])\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[ap]\.?m\b\.?)?(?: ?z\b| (?:utc|gmt|[a-z]{2,4}t)\b)?"
     r"(?: ?[+-]\d{2}:?\d{2}\b)?(?: ?\([a-z0-9 ]+\))?"
@@ -110,6 +114,12 @@ _TIME = (
 _WITHIN = (
     rf"(?:^|[^\d.\p{{L}}-])(?:(?:1[89]|20)\d\d[-/.]{_M}[-/.]{_D}|(?:{_D}[-/.]{_M}|{_M}[-/.]{_D})[-/.](?:(?:1[89]|20)\d\d|\d\d)"
     rf"|{_TH}[-/. ]*M[-/., ]*(?:\d{{4}}|'?\d\d)|M[. ]*{_TH},? \d{{4}})(?:$|[^\d.-]|\.$|\. )"
+)
+
+
+_SURELY_WITHIN = (
+    rf"(?:^|\D)(?:(?:1[89]|20)\d\d[-/.]{_MM}[-/.]{_DD}|(?:{_DD}[-/.]{_MM}|{_MM}[-/.]{_DD})[-/.](?:19|20)\d\d"
+    rf"|{_TH}[-/. ]*M[-/., ]*(?:19|20)\d\d)(?:\D|$)"
 )
 
 
@@ -126,7 +136,8 @@ def read_texts(texts: pl.Series) -> pl.DataFrame:
     made = _with_short_years(_held_against(plain, shapes))
     long = (plain.str.len_bytes() > _SHORT) & made["form"].is_null()
     inside = _tokenised(plain.set(~long, None)).str.contains(_WITHIN) if bool(long.any()) else long
-    return made.with_columns(inside.fill_null(False).alias("within"))
+    sure = shapes.str.contains(_SURELY_WITHIN).fill_null(False) & made["form"].is_null()
+    return made.with_columns((inside.fill_null(False) | sure).alias("within"))
 
 
 def year_within(texts: pl.Series) -> pl.Series:
@@ -143,7 +154,12 @@ def _nothing(plain: pl.Series) -> pl.DataFrame:
 
 def _tokenised(plain: pl.Series) -> pl.Series:
     """Texts without their time of day and the names of days, with a token for each name of a month."""
+    plain = plain.str.strip_chars("\"'[](){}<>~* ,").str.replace(_EXIF, "$1-$2-$3")
     text = plain.str.replace(_TIME, " ") if bool(plain.str.contains(r"\d[:th]").any()) else plain
+    if bool(text.str.contains(_OTHER_MARKS).any()):
+        text = text.str.replace_all(_OTHER_MARKS, "$1/$2").str.replace_all(_OTHER_MARKS, "$1/$2")
+    if bool(text.str.contains(_ROMAN).any()):
+        text = text.str.replace(_ROMAN, "$1 M $2")
     if _may_have_words(text):
         text = text.str.replace_many(tokens(), leftmost=True)
         if bool(text.str.contains(f"[{DAY_NAME}{EITHER}]").any()):

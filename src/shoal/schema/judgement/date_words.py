@@ -133,7 +133,7 @@ def _small_words() -> set[str]:
     """Words that stand between the parts of a date: of, de, gada."""
     forms = [locale.date_formats[width].pattern for locale in _locales() for width in ("full", "long", "medium")]
     quoted = [text for form in forms for text in re.findall(r"'([^']+)'", form)]
-    return set(" ".join(folded(pl.Series([*quoted, "of", "the"]))).split())
+    return set(" ".join(folded(pl.Series([*quoted, "of", "the"]))).split()) | {"day of"}
 
 
 @cache
