@@ -81,6 +81,9 @@ _BYTE = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
 _PHONE = r"(?:\+?1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}"
 _EMAIL = r"[^@\s,;<>]+@[^@\s,;<>]+\.[A-Za-z]{2,}"
 _URL = r"(?:https?://|www\.)[^\s]+"
+_POSTCODE = (
+    r"[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}|[A-Z]\d[A-Z] \d[A-Z]\d|\d{4} [A-Z]{2}"  # of Britain, Canada, the Netherlands
+)
 _COUNTED = ("number", "num", "no", "nbr", "id", "code")
 
 IDENTIFIERS: tuple[Identifier, ...] = (
@@ -147,7 +150,8 @@ IDENTIFIERS: tuple[Identifier, ...] = (
         "municipality precinct ward locality suburb hamlet commune canton hsa hrr cbsa metro geoid geohash",
         "address addr street neighb geocod latitude longitude birthplace birthcity birthcounty placeofbirth "
         "healthservicearea blockgroup censusblock",
-        form=rf"^(?:\d{{5}}-\d{{4}}|.+ (?:County|Parish|Borough|Township)|.+, ?(?:{'|'.join(STATES)})(?: \d{{5}})?)$",
+        form=rf"^(?:\d{{5}}-\d{{4}}|{_POSTCODE}|"
+        rf".+ (?:County|Parish|Borough|Township)|.+, ?(?:{'|'.join(STATES)})(?: \d{{5}})?)$",
         least_share=0.2,
     ),
     _one("C", DATES),
@@ -172,6 +176,12 @@ PLACES_OF_ANY_SIZE = frozenset(
         "sector",
         "division",
         "geography",
+        "residence",
+        "hometown",
+        "domicile",
+        "wohnsitz",
+        "lieu",
+        "loc",
     ]
 )
 """Words for places that may be smaller than a state or larger: the values decide, or a person."""
