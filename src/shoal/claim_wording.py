@@ -418,19 +418,20 @@ _FORMS: Mapping[str, Form] = {
     "re-identification through unchanged columns": Form(
         wordings=(
             Wording(
-                text="An attack that also uses the {columns} ({names}) finds {value}% of the people in the release"
+                text="An attack that also uses the {columns} ({names}) finds {value}% of the {whom} in the release"
                 "{tried}.",
                 told={"value": _percent},
                 free={
                     "columns": "columns beside the quasi-identifiers|columns published unchanged",
                     "names": _NAMES,
+                    "whom": "people|rows",
                     "tried": rf"(?: \(tried on {_COUNT} of them, drawn at random\))?",
                 },
             ),
         ),
-        scopes=("mean over persons",),
+        scopes=("mean over persons", "mean over records"),
         bases=("measured",),
-        units=("persons",),
+        units=("persons", "records"),
         assumes=(ONE_ATTACK,),
         **_PROBABILITY,
     ),

@@ -21,7 +21,11 @@ from shoal.fact import Fact, sentences
 from shoal.frame import Frame, adopt, enter, pick, series, with_columns
 from shoal.schema import Column, Kind, Role, Schema
 from shoal.schema.codes_seen import without_codes
+from shoal.schema.column import NAMING
 from shoal.schema.placeholder_ids import check_names_somebody
+from shoal.schema.repeats import content_numbers
+from shoal.schema.schema import EQUAL_ROWS
+from shoal.schema.whose_rows import readable
 from shoal.value import codes_of, text_of
 
 __all__ = [
@@ -35,11 +39,13 @@ __all__ = [
     "levels_like",
     "names_of",
     "prepare",
+    "told_apart_by",
     "torn_home",
     "typed_by_input",
     "unit_numbers",
     "unit_rule",
     "with_codes",
+    "with_persons",
 ]
 
 Value = TypeVar("Value")
@@ -117,7 +123,7 @@ def prepare(table: Any, schema: Schema, *, records: IntArray | None = None) -> P
     InputError
         There are no rows, or none is left once those with missing numbers are dropped.
     """
-    frame = enter(table)
+    frame, schema = with_persons(enter(table), schema)
     problems = Problems([*_misfits(frame, schema), *in_two_homes(frame, schema)])
     if len(frame) == 0:
         problems.raise_if_any()
@@ -138,10 +144,31 @@ def prepare(table: Any, schema: Schema, *, records: IntArray | None = None) -> P
     return Prepared(frame=left, schema=settled, rows=rows, n_original=len(frame), facts=facts)
 
 
+def with_persons(frame: Frame, schema: Schema) -> tuple[Frame, Schema]:
+    """The table with a unit that rows share if they are equal in all but identifiers and weight, where these are one
+    person's by the schema; else as it is.
+
+    Numbers of rows, which all differ, take no part. The unit follows from what rows hold, not from their order.
+    """
+    if schema.repeats != "same person":
+        return frame, schema
+    unit = Column(name=EQUAL_ROWS, role="unit")
+    counted = replace(schema, columns=(*schema.columns, unit), repeats=None)
+    if EQUAL_ROWS in frame.columns:
+        return frame, counted
+    same = content_numbers(readable(frame, told_apart_by(schema)))
+    return with_columns(frame, {EQUAL_ROWS: adopt(same.alias(EQUAL_ROWS), frame)}), counted
+
+
+def told_apart_by(schema: Schema) -> list[str]:
+    """The columns that say something of a person: all but those that name somebody, and the weight."""
+    return [column.name for column in schema.columns if column.role not in (*NAMING, "weight")]
+
+
 def _unit_fact(frame: Frame, schema: Schema) -> tuple[Fact, ...]:
-    if schema.unit is None or series(frame, schema.unit).null_count() == 0:
+    if schema.unit in (None, EQUAL_ROWS) or series(frame, str(schema.unit)).null_count() == 0:
         return ()
-    return (unit_rule(schema.unit),)
+    return (unit_rule(str(schema.unit)),)
 
 
 def unit_rule(unit: str) -> Fact:
@@ -197,7 +224,8 @@ def torn_home(home: str, got: str = "") -> ColumnError:
 
 def names_of(schema: Schema) -> list[tuple[str, str, str]]:
     """The columns by which rows count as one person's or one household's, what they name, and what to do if not."""
-    both = ((schema.unit, "person"), (schema.household, "household"))
+    own = None if schema.unit == EQUAL_ROWS else schema.unit
+    both = ((own, "person"), (schema.household, "household"))
     remedy = "Leave these cells empty: each row then counts as a {} of its own."
     return [(name, what, remedy.format(what)) for name, what in both if name is not None]
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import IntArray
-from shoal.conform import unit_numbers
+from shoal.conform import unit_numbers, with_persons
 from shoal.errors import ParameterError
 from shoal.frame import enter, leave, pick, series
 from shoal.rng import fresh_seed, stream
@@ -46,7 +46,8 @@ def sample_of(table: Any, schema: Schema | LinkedSchema, n: int, seed: int | Non
     if n >= len(frame):
         return table
     rng = stream(fresh_seed() if seed is None else seed, "trial sample")
-    unit = None if schema.unit not in frame.columns else unit_numbers(series(frame, str(schema.unit)))
+    own, counted = with_persons(frame, schema)
+    unit = None if counted.unit not in own.columns else unit_numbers(series(own, str(counted.unit)))
     order = rng.permutation(len(frame) if unit is None else int(unit.max()) + 1)
     rows = np.sort(order[:n]) if unit is None else _whole_persons(unit, order, n)
     return leave(pick(frame, rows), like=table)

@@ -192,7 +192,7 @@ def test_a_note_that_is_too_long_goes_on_in_the_next_line():
         model=None,
         risk=SimpleNamespace(dependences=()),
         notes=notes,
-        warnings=(),
+        inside_warnings=(),
         claims=(),
         recipe=SimpleNamespace(k=5),
     )

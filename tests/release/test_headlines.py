@@ -33,7 +33,7 @@ def test_suppressed_cells_and_small_classes_have_readings(tmp_path):
     assert (found.before, found.verdict) == (0, "watch")
     release.write(tmp_path / "out")
     page = (tmp_path / "out.internal" / "report.html").read_text()
-    small = page[page.index("Combinations of quasi-identifiers that few people share") :]
-    assert small[: small.index("</table>")].count('class="verdict good"') == 3, "none of 1, 2 and 3 people is left"
+    small = page[page.index("Combinations of quasi-identifiers that few rows share") :]
+    assert small[: small.index("</table>")].count('class="verdict good"') == 3, "none of 1, 2 and 3 rows is left"
     outside = (tmp_path / "out" / "report.html").read_text()
     assert "cells suppressed" not in outside

@@ -189,7 +189,7 @@ class TestExternal:
     def test_changed_shares_and_small_classes_are_not_shown(self, external: str, read_page: Read) -> None:
         found = read_page(external)
         assert "Internal only" not in found.text
-        assert "Unique people" not in found.text
+        assert "Unique rows" not in found.text
         assert "differ from the person's own" not in found.text
 
 
@@ -200,7 +200,7 @@ class TestInternal:
             str(SEED),
             "differ from the person's own",
             "internal/replay.toml",
-            "Unique people",
+            "Unique rows",
             "What to watch",
             "1.2 s",
             "48 groups",
@@ -209,7 +209,7 @@ class TestInternal:
         assert "must not leave the secure environment" in text
 
     def test_class_sizes_are_exact(self, internal: str, evidence: Evidence, read_page: Read) -> None:
-        table = next(table for table in read_page(internal).tables if table[0][0] == "People who share it")
+        table = next(table for table in read_page(internal).tables if table[0][0] == "Rows that share it")
         assert [row[1] for row in table[1:6]] == [f"{n:,}" for n in evidence.small.before]
 
     def test_labels_are_never_written(self, evidence: Evidence) -> None:

@@ -18,7 +18,7 @@ from shoal.schema import Schema
 
 def test_a_picture_is_one_image_with_a_name(evidence: Evidence, read_page: Callable[[str], Any]) -> None:
     made = [
-        plots.class_size_plot(evidence.sizes, "sizes & more"),
+        plots.class_size_plot(evidence.sizes, "sizes & more", "people"),
         plots.risk_plot(evidence.risks, "risks"),
         plots.correlation_plot(evidence.correlations, "correlations"),
         *(plots.marginal_plot(marginal, marginal.column) for marginal in evidence.marginals),
@@ -65,7 +65,7 @@ def test_every_bar_tells_both_sides_in_words(evidence: Evidence, read_page: Call
     tips = read_page(plots.marginal_plot(marginal, "sex")).tips
     assert len(tips) == len(marginal.cells) == 2
     assert re.fullmatch(r"sex f: [\d.]+% before, [\d.]+% after", next(tip for tip in tips if "sex f" in tip))
-    sizes = read_page(plots.class_size_plot(evidence.sizes, "sizes")).tips
+    sizes = read_page(plots.class_size_plot(evidence.sizes, "sizes", "people")).tips
     assert len(sizes) == len(evidence.sizes.bands)
     assert all("share the combination: " in tip or tip.startswith("Nobody else has") for tip in sizes)
 
@@ -107,7 +107,7 @@ def test_bars_are_as_long_as_their_shares(evidence: Evidence) -> None:
 
 
 def test_columns_stand_on_the_axis_and_fit_the_panel(evidence: Evidence) -> None:
-    picture = str(plots.class_size_plot(evidence.sizes, "sizes"))
+    picture = str(plots.class_size_plot(evidence.sizes, "sizes", "people"))
     for place, fill in ((0, drawing.BEFORE_FILL), (1, drawing.AFTER)):
         boxes = _boxes(picture, fill)[:-1]  # the last is the legend's
         shares = [band.shares[place] for band in evidence.sizes.bands]

@@ -203,6 +203,7 @@ def test_toml_tells_to_check_and_gives_the_schema_back(people):
         "sums": {},
         "keys": {},
         "gaps": [],
+        "repeats": "",
         "unused": [],
         "advice": [],
     }

@@ -82,6 +82,14 @@ def test_words_for_institutions_in_several_languages_name_no_person(name):
     assert (schema.unit, schema.household) == (None, None)
 
 
+@pytest.mark.parametrize("name", ["visit_id", "episode_id", "encounterid", "Fallnummer"])
+def test_a_number_of_visits_names_no_person_though_its_rows_agree(name):
+    proposal = propose(visits().rename({"patient_id": name}))
+    assert proposal.schema.unit is None
+    assert name not in proposal.schema.released
+    assert propose(visits().rename({"patient_id": "visiting_patient_id"})).schema.unit == "visiting_patient_id"
+
+
 def test_a_label_that_speaks_of_a_hospital_is_heard():
     rng = np.random.default_rng(1)
     table = pl.DataFrame({"nr_id": rng.integers(0, 300, 1200), "cost": rng.lognormal(7, 1, 1200)})

@@ -10,6 +10,7 @@ def view(*, used=100, out=100):
     found = Reading(name="found by nearest match", first=True, value=0.0608, before=0.4, chance=0.01)
     blank = Reading(name="cells suppressed", first=True, value=0.128, before=0.0)
     return {
+        "rows_are": "people",
         "lost": {"came": 100, "used": used, "out": out},
         "risk": [found.to_dict()],
         "use": [blank.to_dict()],

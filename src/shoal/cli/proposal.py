@@ -10,6 +10,7 @@ from rich.table import Table
 from shoal.cli.console import out as screen
 from shoal.schema.infer import Proposal
 from shoal.schema.person_key import key_question
+from shoal.schema.whose_rows import REMEDY
 
 __all__ = ["print_proposal", "print_rows"]
 
@@ -27,7 +28,8 @@ def print_proposal(made: Proposal) -> None:
     print_rows("Proposed roles", roles)
     asked = [(_KEYS.get(role, "who is a person?"), key_question(name, role)) for name, role in made.keys.items()]
     decide = [(question, _listed(found)) for question, found in _questions(made) if found]
-    print_rows("For you to decide", [*asked, *decide])
+    again = [("who is a person?", f"{made.repeats} {REMEDY}")] if made.repeats else []
+    print_rows("For you to decide", [*again, *asked, *decide])
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -61,6 +61,9 @@ def _check_apart(inputs: Inputs, target: Path) -> None:
 def _tell(made: release.FilesRelease) -> None:
     answer(recipe=str(made.recipe), n_rows=made.n_rows, claims=made.claims, notes=[str(fact) for fact in made.facts])
     answer(**({} if made.suppression is None else {"suppression": made.suppression}))
+    answer(warnings=made.warnings)
+    for text in made.warnings:
+        screen.print(f"Warning: {text}", markup=False, style="bold yellow", soft_wrap=True)
     answer(n_classes=made.n_classes, k=made.k, register=registered(made), **written_to(made.folder))
     files = f"{len(made.parts)} file{'s' if len(made.parts) > 1 else ''}"
     screen.print(f"[bold]{made.n_rows:,} rows released[/] in {files} by {made.recipe}")

@@ -23,6 +23,7 @@ from shoal.cli.options import EngineOptions, File, Reading, SchemaFile, grouped,
 from shoal.cli.output import answer
 from shoal.cli.risk_screen import exposure, print_classes, print_risk
 from shoal.engine import Inputs
+from shoal.engine.equal_rows import whose_rows_on
 from shoal.errors import ParameterError
 from shoal.frame import enter
 from shoal.linked import Collection
@@ -50,6 +51,7 @@ from shoal.risk.nearest import match_pair
 from shoal.risk.small_classes import atoms_of
 from shoal.schema import LinkedSchema, Schema, read_schema
 from shoal.schema.person_key import unit_warnings
+from shoal.schema.whose_rows import whose_rows
 
 __all__ = ["EXAMPLES", "above", "limits_of", "risk"]
 
@@ -128,21 +130,29 @@ def risk(
         inputs = Inputs.of(required(file, "FILE", "risk"), delimiter=reading.delimiter)
         with steps(1) as step, engine.open() as opened:
             step("counting classes")
-            counted = counted_classes(opened, opened.scan(inputs), rules)
-        _finish({"classes": counted}, limits, lambda found, _: print_classes(found["classes"], rules, k))
+            relation = opened.scan(inputs)
+            counted = counted_classes(opened, relation, rules)
+            whose = whose_rows_on(opened, relation, rules)
+        _finish(
+            {"warnings": tuple(filter(None, [whose.warning])), "classes": counted},
+            limits,
+            lambda found, _: print_classes(found["classes"], whose.crowd, k),
+        )
         return
     with steps(7) as step:
         step("reading")
         table = reading.table(file, "risk", rules)
         before = None if original is None else reading.table(original, "risk", rules)
         others = None if control is None else reading.table(control, "risk", rules)
-        found = {"warnings": unit_warnings(enter(table), rules)} | _measure(table, rules, population, k, step)
+        whose = whose_rows(enter(table), rules)
+        warnings = (*filter(None, [whose.warning]), *unit_warnings(enter(table), rules))
+        found = {"warnings": warnings} | _measure(table, rules, population, k, step)
         if before is not None:
             found |= _attack(before, table, others, rules, k, step)
         if aggregates:
             step("rebuilding values from averages")
             found["aggregates"] = exposure(table, rules, aggregates)
-    words: dict[str, Any] = {"verbose": verbose, "counts": "people" if rules.unit is None else "rows"}
+    words: dict[str, Any] = {"verbose": verbose, "counts": whose.counts}
     _finish(found, limits, lambda found, broken: print_risk(found, limits, broken, **words))
 
 

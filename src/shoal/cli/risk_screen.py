@@ -16,7 +16,6 @@ from shoal.report.readings import reading_lines, reading_words
 from shoal.report.who_stands_out import change_words
 from shoal.risk import ClassReport
 from shoal.risk.exposure import AggregateExposure, aggregate_exposure
-from shoal.schema import Schema
 
 __all__ = ["exposure", "print_classes", "print_risk", "tell_exposure"]
 
@@ -33,7 +32,7 @@ def print_risk(
     broken: Mapping[str, float],
     *,
     verbose: bool,
-    counts: Counts = "people",
+    counts: Counts = "rows",
 ) -> None:
     """The summary, at most fifteen lines of 80 columns; with `verbose` everything. `counts`: what a row stands for."""
     for line in _summary(found, limits, counts):
@@ -44,7 +43,7 @@ def print_risk(
     if verbose:
         for reading in _readings(found, limits, counts):
             out.print(f"{reading.name}: {reading.meaning} {reading_words(reading)}", markup=False, soft_wrap=True)
-        _everything(found)
+        _everything(found, counts)
     else:
         out.print("More with --verbose: values, combinations and records (internal).", markup=False)
     if "aggregates" in found:
@@ -110,12 +109,17 @@ def _joined(start: str, items: Sequence[str]) -> str:
 
 def _readings(found: Mapping[str, Any], limits: Mapping[str, float], counts: Counts) -> list[Reading]:
     """Every figure, the most telling first: of a release, what attacks on it found."""
-    made = [*_classes(found, limits), *_matching(found), *_attacks(found, limits), *_whom(found, limits)]
+    made = [
+        *_classes(found, limits, counts),
+        *_matching(found, counts),
+        *_attacks(found, limits),
+        *_whom(found, limits, counts),
+    ]
     beyond = [*_households(found, limits), *_events(found, limits)]
     return [*(replace(one, counts=counts) for one in made), *beyond]
 
 
-def _classes(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterator[Reading]:
+def _classes(found: Mapping[str, Any], limits: Mapping[str, float], counts: Counts) -> Iterator[Reading]:
     what_if, classes, k = found["what_if"], found["classes"], found["what_if"].k
     yield Reading(
         name=_alone(k),
@@ -127,14 +131,14 @@ def _classes(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterator[
         n=what_if.n_records,
         limit=limits.get("unique") if k == 2 else None,
         basis=_ASKED if k == 2 and "unique" in limits else "",
-        meaning="Share of people whose combination of quasi-identifiers too few others have.",
+        meaning=f"Share of {counts} whose combination of quasi-identifiers too few others have.",
     )
     if k > 2 and "unique" in limits:
         share, n = classes.unique_share, classes.n_records
         yield Reading(name=_alone(2), value=share, n=n, limit=limits["unique"], basis=_ASKED)
 
 
-def _whom(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterator[Reading]:
+def _whom(found: Mapping[str, Any], limits: Mapping[str, float], counts: Counts) -> Iterator[Reading]:
     attackers, n = found["attackers"], found["classes"].n_records
     most = attackers.threshold
     yield Reading(
@@ -145,15 +149,15 @@ def _whom(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterator[Rea
         limit=limits.get("prosecutor", most),
         basis=_ASKED if "prosecutor" in limits else "usual",
         meaning="Who knows that a person is in the table finds them with probability 1/f; above the usual limit of "
-        f"{percent(most)} are {round(attackers.prosecutor.above_share * n):,} people, mean "
+        f"{percent(most)} are {round(attackers.prosecutor.above_share * n):,} {counts}, mean "
         f"{percent(attackers.prosecutor.mean)}.",
     )
     if attackers.population is None and not {"journalist", "marketer", "individual"} & set(limits):
         return
-    yield from _registers(found, limits)
+    yield from _registers(found, limits, counts)
 
 
-def _registers(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterator[Reading]:
+def _registers(found: Mapping[str, Any], limits: Mapping[str, float], counts: Counts) -> Iterator[Reading]:
     """Against somebody who has a register of the population: the range over all models, and the highest trusted."""
     attackers, single, n = found["attackers"], found["individual"], found["classes"].n_records
     largest, mean, above = (attackers.worst(figure) for figure in ("largest", "mean", "above_share"))
@@ -164,7 +168,7 @@ def _registers(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterato
         limit=limits.get("journalist", attackers.threshold),
         basis=_ASKED if "journalist" in limits else "usual",
         meaning=f"Largest expected risk of a match with a register, E(1/F), by the {_named(largest)} model; above the "
-        f"usual limit are {round(above.above_share * n):,} people.{_weightless(single)}",
+        f"usual limit are {round(above.above_share * n):,} {counts}.{_weightless(single)}",
     )
     yield Reading(
         name=f"matched, {_range(attackers.spread, mean)}",
@@ -185,7 +189,7 @@ def _registers(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterato
         n=n,
         limit=0.0,
         basis="usual",
-        meaning=f"Share of people whose individual risk is above the usual limit, by the {_named(above)} model; "
+        meaning=f"Share of {counts} whose individual risk is above the usual limit, by the {_named(above)} model; "
         f"{mean.mean * n:,.1f} matches expected.",
     )
     if "individual" in limits:
@@ -323,7 +327,7 @@ def _events(found: Mapping[str, Any], limits: Mapping[str, float]) -> Iterator[R
         )
 
 
-def _matching(found: Mapping[str, Any]) -> Iterator[Reading]:
+def _matching(found: Mapping[str, Any], counts: Counts) -> Iterator[Reading]:
     """The stronger of the two matches."""
     if "reidentification" not in found:
         return
@@ -343,7 +347,7 @@ def _matching(found: Mapping[str, Any]) -> Iterator[Reading]:
         before=1 / found["before"].n_records * found["before"].n_classes,
         chance=1 / n,
         n=n,
-        meaning=f"Share of people found by nearest match, {with_all}{sample}.",
+        meaning=f"Share of {counts} found by nearest match, {with_all}{sample}.",
     )
 
 
@@ -397,7 +401,7 @@ def _attack(attack: Any, limit: float | None) -> Reading:
     )
 
 
-def _everything(found: Mapping[str, Any]) -> None:
+def _everything(found: Mapping[str, Any], counts: Counts) -> None:
     """Tables of all measures; values, combinations and rows come under a heading that says they stay inside."""
     what_if, parts, suda, single = (found[name] for name in ("what_if", "contribution", "suda", "individual"))
     rows = [
@@ -411,7 +415,7 @@ def _everything(found: Mapping[str, Any]) -> None:
     _models(found)
     out.print("[bold]Internal use only[/]")
     rows = [[f"{v.column} {v.value}", f"{v.n_records:,}", f"{v.n_at_risk:,}", f"{v.n_freed:,}"] for v in parts.values]
-    print_table("Values", ["", "people", "stand out", "freed without the column"], rows)
+    print_table("Values", ["", counts, "stand out", "freed without the column"], rows)
     rows = [[str(c), f"{c.row + 1:,}", f"{c.score:g}"] for c in suda.combinations]
     print_table("Combinations of single records", ["", "row", "SUDA score"], rows)
     rows = [[f"row {row + 1:,}", f"{single.risks[row]:.2%}"] for row in single.riskiest()]
@@ -477,9 +481,8 @@ def tell_exposure(found: AggregateExposure) -> None:
         screen.print(f"- {text}", markup=False)
 
 
-def print_classes(found: ClassReport, schema: Schema, k: int) -> None:
-    """The classes in a few lines."""
-    who = "people" if schema.unit else "records"
+def print_classes(found: ClassReport, who: Counts, k: int) -> None:
+    """The classes in a few lines; `who` is counted in them."""
     lines = [
         f"{found.n_records:,} rows in {found.n_classes:,} classes; smallest class k = {found.k} {who}",
         f"rows in classes of one: {found.unique_share:.2%}; of fewer than {k}: {found.small_share(k):.2%}",

@@ -37,6 +37,7 @@ from shoal.schema.codes_seen import undeclared
 from shoal.schema.infer import Proposal, propose
 from shoal.schema.infer_linked import LinkedProposal, propose_linked
 from shoal.schema.person_key import unit_warnings
+from shoal.schema.whose_rows import whose_rows
 
 __all__ = ["PACK", "app", "pack"]
 
@@ -242,11 +243,13 @@ def check(
     table = enter(reading.table(file, "schema check", rules))
     prepared = prepare(table, rules)
     Problems([*rule_faults(prepared), *derived_faults(prepared)]).raise_if_any()
-    answer(n_usable=prepared.n, n_rows=prepared.n_original, columns=[c.name for c in prepared.schema.columns])
-    asked = undeclared(prepared.frame, rules)
-    notes = (*prepared.notes, *unit_warnings(table, rules), *(f"{name}: {words}" for name, words in asked.items()))
+    answer(n_usable=prepared.n, n_rows=prepared.n_original, columns=[c.name for c in prepared.schema.declared])
+    whose = whose_rows(table, rules)
+    answer(whose_rows=whose)
+    asked = [f"{name}: {words}" for name, words in undeclared(prepared.frame, rules).items()]
+    notes = (*filter(None, [whose.warning]), *prepared.notes, *unit_warnings(table, rules), *asked)
     answer(notes=notes)
-    rows = [[c.name, c.role, c.kind or "", str(c.missing)] for c in prepared.schema.columns]
+    rows = [[c.name, c.role, c.kind or "", str(c.missing)] for c in prepared.schema.declared]
     print_table(f"{prepared.n:,} of {prepared.n_original:,} rows usable", ["column", "role", "kind", "missing"], rows)
     for note in notes:
         screen.print(note, markup=False)

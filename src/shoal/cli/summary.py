@@ -42,7 +42,7 @@ def tell(release: Release, target: Path | None, *, verbose: bool = False, accoun
     if verbose:
         _tell_all(release, target)
     else:
-        warnings = [f"Warning: {text}" for text in release.warnings]
+        warnings = [f"Warning: {text}" for text in release.inside_warnings]
         for line in warnings:
             screen.print(line, markup=False, style="bold yellow")
         where.append("Every assumption and measure: in the report, or here with --verbose.")
@@ -62,7 +62,7 @@ def _facts(release: Release, target: Path | None, account: Any) -> dict[str, Any
         "claims": release.claims,
         "risk": release.risk_lines,
         "utility": release.utility_lines,
-        "warnings": release.warnings,
+        "warnings": release.inside_warnings,
         "notes": release.notes,
         **({} if release.suppression is None else {"suppression": release.suppression}),
         "register": registered(release),
@@ -100,7 +100,7 @@ def suppressed(loss: SuppressionLoss | None) -> list[str]:
 
 
 def _tell_all(release: Release, target: Path | None) -> None:
-    for warning in release.warnings:
+    for warning in release.inside_warnings:
         screen.print(f"Warning: {warning}", markup=False, style="bold yellow")
     screen.print(_head(release, target is not None), markup=False, style="bold")
     for said in release.notes:
@@ -184,7 +184,7 @@ def _lost(release: Release) -> list[str]:
 
 def _watch(release: Release, most: int) -> list[str]:
     tied = [] if release.model is not None else [f"watch     {found.finding}" for found in release.risk.dependences]
-    notes = [f"note      {text}" for text in release.notes if text not in release.warnings]
+    notes = [f"note      {text}" for text in release.notes if text not in release.inside_warnings]
     weak = weak_bound(release.claims, release.recipe.k)
     said = [*([f"watch     {weak}"] if weak else []), *tied, *notes]
     lines = [_wrapped(text) for text in said]

@@ -40,6 +40,7 @@ from shoal.release.reidentification_bound import bound_claim, bound_of, has_toke
 from shoal.risk import RiskReport
 from shoal.schema import Column, Rule, Schema
 from shoal.schema import Kind as ColumnKind
+from shoal.schema.whose_rows import assumed_of_rows, crowds_count
 
 __all__ = [
     "Frequency",
@@ -60,7 +61,7 @@ def promises(
 ) -> tuple[Claim, ...]:
     """The claims of a release made by `recipe`."""
     hidden = _hidden(recipe, pair, labels, risk, caveats)
-    beside = _measured_by_all(risk, recipe.rewrites(pair.schema))
+    beside = _measured_by_all(risk, pair.schema, recipe.rewrites(pair.schema))
     return (*hidden, _measured(risk.reidentification), *beside, *rules_claim(pair))
 
 
@@ -105,7 +106,7 @@ def _hidden(recipe: Recipe, pair: Pair, labels: IntArray, risk: RiskReport, cave
     if recipe.perturbs:
         return
     if recipe.collapses or (not recipe.is_blind and risk.classes.k >= recipe.k):
-        yield k_anonymity(recipe.k, unit_of(pair.schema), assumptions=(*minimality(recipe), *_several(pair.schema)))
+        yield k_anonymity(recipe.k, pair.schema, assumptions=(*minimality(recipe), *_several(pair.schema)))
     yield from _mixed(recipe, pair, labels)
     yield from _limited(recipe, pair, labels)
     if recipe.is_blind:
@@ -123,7 +124,7 @@ def class_claims(
     """
     bound = max(1 / recipe.k, largest_share)
     return (
-        k_anonymity(recipe.k, unit_of(schema), assumptions=minimality(recipe)),
+        k_anonymity(recipe.k, schema, assumptions=minimality(recipe)),
         *(_mix_claim(promise, unit_of(schema), shows=True) for promise in mixes),
         bound_claim(recipe, schema, bound, (), measured=False),
     )
@@ -142,18 +143,19 @@ def cell_claims(
     `mixes` are promises about sensitive columns that were counted and hold.
     """
     bound = max(1 / recipe.k, largest_share)
-    hidden = [k_anonymity(recipe.k, unit_of(schema))] if recipe.collapses else []
+    hidden = [k_anonymity(recipe.k, schema)] if recipe.collapses else []
     hidden += [_mix_claim(promise, unit_of(schema), shows=recipe.collapses) for promise in mixes]
     return (*hidden, bound_claim(recipe, schema, bound, caveats, measured=False), _measured(found))
 
 
 def unit_of(schema: Schema) -> Unit:
     """What a release of this schema counts: records, or persons where a column tells them apart."""
-    return "records" if schema.unit is None else "persons"
+    return "persons" if schema.counts_persons else "records"
 
 
-def k_anonymity(k: float, unit: Unit, *, assumptions: Sequence[str] = ()) -> Claim:
+def k_anonymity(k: float, schema: Schema, *, assumptions: Sequence[str] = ()) -> Claim:
     """Every combination is shared by k."""
+    unit = unit_of(schema)
     return Claim(
         kind="k-anonymity",
         value=k,
@@ -163,6 +165,7 @@ def k_anonymity(k: float, unit: Unit, *, assumptions: Sequence[str] = ()) -> Cla
         statement=statement("k-anonymity", claim={"value": k, "unit": unit}),
         assumptions=(
             QUASI,
+            *assumed_of_rows(schema),
             *assumptions,
             ALONE,
         ),
@@ -308,6 +311,7 @@ def _group_size(k: int, pair: Pair, caveats: Sequence[str]) -> Claim:
         assumptions=(
             "The size of a group limits nobody's risk by itself: a record's own row took part in what was written. Go "
             "by the measured risk.",
+            *assumed_of_rows(pair.schema),
             *caveats,
             ALONE,
         ),
@@ -352,7 +356,7 @@ def _matched(found: Frequency) -> str:
     return "the original of every released record"
 
 
-def _measured_by_all(risk: RiskReport, written: Sequence[str]) -> tuple[Claim, ...]:
+def _measured_by_all(risk: RiskReport, schema: Schema, written: Sequence[str]) -> tuple[Claim, ...]:
     """What is found by quasi-identifiers and unchanged columns together: the bound doesn't cover it.
 
     Sensitive columns that masks have `written` are used as they stand.
@@ -364,18 +368,20 @@ def _measured_by_all(risk: RiskReport, written: Sequence[str]) -> tuple[Claim, .
     tried = f" (tried on {found.n_targets:,} of them, drawn at random)" if found.sampled else ""
     used = set(written) & set(found.columns)
     columns = "columns beside the quasi-identifiers" if used else "columns published unchanged"
+    unit: Unit = "persons" if crowds_count(schema) == "people" else "records"
     return (
         Claim(
             kind="re-identification through unchanged columns",
             value=value,
-            scope="mean over persons",
+            scope=f"mean over {unit}",
             basis="measured",
-            unit="persons",
+            unit=unit,
             statement=statement(
                 "re-identification through unchanged columns",
                 claim={"value": value},
                 columns=columns,
                 names=names,
+                whom=crowds_count(schema),
                 tried=tried,
             ),
             assumptions=(

@@ -25,9 +25,9 @@ _SLACK = 0.02  # of what is kept: as good as a fresh sample
 
 
 def found_lines(release: Release) -> list[Reading]:
-    """What an intruder achieves; where people have several rows, rows are counted."""
+    """What an intruder achieves; rows are counted until somebody has said that each is a person of its own."""
     lines = [*_found(release), _by_unchanged(release), *_class_size(release), *_mixed(release), *_linked(release)]
-    return lines if release.schema.unit is None else [replace(line, counts="rows") for line in lines]
+    return [replace(line, counts=release.whose_rows.counts) for line in lines]
 
 
 def keeps_lines(release: Release) -> list[Reading]:
@@ -110,7 +110,8 @@ def _found(release: Release) -> list[Reading]:
 def _whom(release: Release) -> str:
     """Of whom a share is told here; what is claimed outside is of the kept people alone."""
     some = len(release.source_rows) < release.prepared.n
-    return "all people, those left out among them," if some else "people"
+    whom = release.whose_rows.counts
+    return f"all {whom}, those left out among them," if some else whom
 
 
 def _tried(sampled: bool, n: int, of: int) -> str:
@@ -150,7 +151,7 @@ def _class_size(release: Release) -> list[Reading]:
             basis="verified" if asked else "",
             shows="count",
             better="higher",
-            meaning="The fewest people who share one combination of quasi-identifiers.",
+            meaning=f"The fewest {release.whose_rows.crowd} that share one combination of quasi-identifiers.",
         )
     ]
 
@@ -176,7 +177,7 @@ def _mixed(release: Release) -> list[Reading]:
             chance=mix.random_homogeneous_share,
             against="random groups",
             n=mix.n_records,
-            meaning="Share of people whose group gives their sensitive class away.",
+            meaning=f"Share of {release.whose_rows.counts} whose group gives their sensitive class away.",
         ),
     ]
 

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, overload
 from shoal.arrays import IntArray
 from shoal.coarsening import Coarsener
 from shoal.compliance import Preset
+from shoal.conform import with_persons
 from shoal.errors import ParameterError
 from shoal.files import Source
 from shoal.files.linked import LinkedSource
-from shoal.frame import converted, leave
+from shoal.frame import converted, enter, leave
 from shoal.group import Grouper, KMember
 from shoal.linked import EventMethod
 from shoal.mask import GaussianDither
@@ -125,8 +126,9 @@ def make(
     else:
         check_pseudonyms(schema, recipe, pseudonyms, rules)
         named = given if pseudonyms is None else under_pseudonyms(given, schema, pseudonyms)
+        named, worked = _counting_persons(named, schema)
         texts = free_text(named, schema, rules, recipe, allow)
-        first = first_steps(named, schema, rules, recipe)
+        first = first_steps(named, worked, rules, recipe)
         made = recipe.run(first.table, first.schema, run)
     kind = Release if made.model is None else SyntheticRelease
     release = kind(
@@ -485,6 +487,12 @@ def synthesize(
         seed=seed,
         progress=progress,
     )
+
+
+def _counting_persons(table: Any, schema: Schema) -> tuple[Any, Schema]:
+    """The table with a unit, where equal rows are one person's: it is settled before a preset rewrites a row."""
+    frame, counted = with_persons(enter(table), schema)
+    return (table, schema) if counted is schema else (leave(frame, like=table), counted)
 
 
 def _engine_for(table: Any, schema: Schema | LinkedSchema, engine: str | None, memory: str | None) -> str:

@@ -90,7 +90,7 @@ def manifest(release: Release, *, file: str, sha256: str, key: str, created: str
         "created": created,
         "recipe": release.recipe.to_dict(),
         "columns": {c.name: column_words(c) for c in release.schema.columns if c.name in frame.columns},
-        "removed": [c.name for c in release.schema.columns if c.name not in frame.columns],
+        "removed": [c.name for c in release.schema.declared if c.name not in frame.columns],
         **_rules(release),
         "schema": {"sha256": release.described.fingerprint()},
         "input": {

@@ -20,6 +20,7 @@ from shoal.conform import Prepared
 from shoal.pair import Pair
 from shoal.recipe import Recipe
 from shoal.schema import Schema
+from shoal.schema.whose_rows import assumed_of_rows
 
 __all__ = [
     "bound_claim",
@@ -105,6 +106,7 @@ def _bound_assumptions(recipe: Recipe, schema: Schema, has_heavy_unit: bool, mea
     said = [
         BY_QUASI,
         INSIDE,
+        *assumed_of_rows(schema),
         ALONE,
         *minimality(recipe),
     ]

@@ -39,6 +39,7 @@ from shoal.risk import assess as assess_risk
 from shoal.risk.closest_record import measure as closest_to
 from shoal.rng import fresh_seed, is_repeatable
 from shoal.schema import LinkedSchema, Schema
+from shoal.schema.whose_rows import WhoseRows, whose_rows
 from shoal.utility import Quality, Usefulness, UtilityReport
 from shoal.utility import assess as assess_utility
 from shoal.utility.quality import quality_of
@@ -167,6 +168,22 @@ class Release:
     def warnings(self) -> tuple[str, ...]:
         """What must be said first, and may leave."""
         return () if self.beside is None else self.beside.warnings
+
+    @cached_property
+    def whose_rows(self) -> WhoseRows:
+        """What rows count as, by the schema as it was given and by the whole table: internal."""
+        if self.linked is None:
+            return whose_rows(enter(self.original), self.declared)
+        persons = self.linked.schema.persons.name
+        return whose_rows(enter(self.original[persons]), self.declared)
+
+    @property
+    def inside_warnings(self) -> tuple[str, ...]:
+        """What must be said first, to those who may see the whole table."""
+        found = self.whose_rows
+        keyed = f"{found.question} Each key counts as a person: give copies of one person one key, or declare "
+        text = found.warning if self.linked is None else f'{keyed}repeats = "different people".' if found.asked else ""
+        return (*filter(None, [text]), *self.warnings)
 
     @cached_property
     def quality(self) -> Quality | None:

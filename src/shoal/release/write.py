@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shoal import report
+from shoal.conform import with_persons
 from shoal.errors import GuaranteeError, ParameterError
 from shoal.fact import Step, sentences
 from shoal.files import Labels, read_table, sha256, write_table, write_text
@@ -189,7 +190,8 @@ def _write_inside(
     if release.suppression is not None:
         facts["suppression"] = release.suppression
         write_suppression(inside, release.suppression)
-    write_text(inside / REPORT, report.render(evidence, "internal", internal=facts))
+    own = replace(evidence, warnings=release.inside_warnings)
+    write_text(inside / REPORT, report.render(own, "internal", internal=facts))
 
 
 def write_suppression(inside: Path, loss: SuppressionLoss) -> None:
@@ -202,7 +204,8 @@ def smallest_class(release: Release, written: pl.DataFrame) -> int:
     unit = release.schema.unit
     if unit is None:
         return table_classes(enter(written), release.schema).k
-    people = series(enter(release.original), unit).gather(release.source_rows)
+    own, _ = with_persons(enter(release.original), release.declared)
+    people = series(own, unit).gather(release.source_rows)
     return table_classes(enter(written.with_columns(people.alias(unit))), release.schema).k
 
 

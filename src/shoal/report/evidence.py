@@ -28,6 +28,7 @@ from shoal.report.mosaic import Mosaic, mosaic_of
 from shoal.report.what_was_done import ColumnAccount, accounts_of, is_coarsened, known_limits, method_words
 from shoal.risk import Attackers, RiskReport
 from shoal.risk import attacker_models as models
+from shoal.schema.whose_rows import Noun, crowds_count, rows_count_as
 from shoal.utility import Quality, Usefulness, UtilityReport
 
 __all__ = ["Evidence", "gather"]
@@ -125,6 +126,8 @@ class Evidence:
     attackers: tuple[Attackers, Attackers]
     risk: RiskReport
     utility: UtilityReport
+    rows_are: Noun = "rows"
+    crowd: Noun = "rows"
     warnings: tuple[str, ...] = ()
     quality: Quality | None = None
     usefulness: Usefulness | None = None
@@ -239,6 +242,8 @@ def gather(
         n_released=len(pair.released),
         n_people=len(distinct_numbers(pair.original.units())),
         has_unit=pair.schema.unit is not None,
+        rows_are=rows_count_as(pair.schema),
+        crowd=crowds_count(pair.schema),
         weighted=pair.schema.weight is not None,
         columns=accounts_of(pair, recipe),
         method=tuple(method_words(recipe, pair, k)),

@@ -208,7 +208,7 @@ def _risk_warnings(evidence: Evidence) -> list[str]:
     risk, warnings = evidence.risk, []
     if risk.reidentification.largest > 1 / evidence.k:
         warnings.append(
-            "In this release, the nearest match is right for some people with a probability of "
+            f"In this release, the nearest match is right for some {evidence.rows_are} with a probability of "
             f"{percent(risk.reidentification.largest)}. {_DRAWN if proved_bound(evidence) else _UNBOUNDED}"
         )
     if risk.verbatim.unique_share > 0.01:
@@ -239,7 +239,7 @@ def _whose(evidence: Evidence) -> str:
 
 def _column_warnings(evidence: Evidence) -> list[str]:
     warnings = [
-        f"{account.name}: {percent(1 - account.changed_share)} of the people keep their own value."
+        f"{account.name}: {percent(1 - account.changed_share)} of the {evidence.rows_are} keep their own value."
         for account in evidence.columns
         if account.changed_share is not None and account.changed_share < 0.1
     ]
@@ -263,7 +263,7 @@ def _replay(given: Mapping[str, Any]) -> list[Child]:
 
 
 def _small_classes(evidence: Evidence) -> Html:
-    small = evidence.small
+    small, who = evidence.small, evidence.crowd
     promised = max((claim.value for claim in evidence.claims if claim.kind == "k-anonymity"), default=0)
     rows: list[tuple[Child, ...]] = [
         (count(size), count(before), count(after), _few_share(before, after, 0.0 if size < promised else None))
@@ -271,14 +271,14 @@ def _small_classes(evidence: Evidence) -> Html:
     ]
     rows.append(("all sizes", count(small.n_classes[0]), count(small.n_classes[1]), ""))
     table = rows_table(
-        "Combinations of quasi-identifiers that few people share",
-        ("People who share it", "Combinations before", "Combinations after", "Reading"),
+        f"Combinations of quasi-identifiers that few {who} share",
+        (f"{who[:1].upper()}{who[1:]} that share it", "Combinations before", "Combinations after", "Reading"),
         rows,
         numeric=(0, 1, 2),
         kind="narrow",
     )
     words = (
-        f"Unique people: {count(small.before[0])} before, {count(small.after[0])} after. Smallest class: "
+        f"Unique {who}: {count(small.before[0])} before, {count(small.after[0])} after. Smallest class: "
         f"{count(small.smallest[0])} before, {count(small.smallest[1])} after."
     )
     return tag("div", tag("p", words), table)

@@ -52,7 +52,7 @@ def moved_words(marginal: Marginal) -> str:
 
 def too_few(evidence: Evidence) -> Html:
     """What stands where not even one cell may be shown."""
-    return tag("p", f"Fewer than {evidence.k} people: nothing is shown.", class_="note")
+    return tag("p", f"Fewer than {evidence.k} {evidence.crowd}: nothing is shown.", class_="note")
 
 
 def bullets(texts: Sequence[Child], kind: str | None = None) -> Html | None:

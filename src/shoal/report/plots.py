@@ -26,12 +26,12 @@ _SIDES = (("before", BEFORE_FILL, BEFORE), ("after", AFTER, AFTER))
 _LOW, _MIDDLE, _HIGH = (0x9A, 0x4A, 0x1F), (0xF7, 0xF5, 0xF0), (0x0B, 0x64, 0x70)
 
 
-def class_size_plot(sizes: Bands, label: str) -> Html:
-    """Share of the records by the size of their class, before and after."""
-    panel = _columns(sizes, 180, "people who share the combination", turn=-35 if len(sizes.bands) > 9 else 0)
+def class_size_plot(sizes: Bands, label: str, crowd: str) -> Html:
+    """Share of the records by the size of their class, in `crowd` (people or rows), before and after."""
+    panel = _columns(sizes, 180, f"{crowd} that share the combination", turn=-35 if len(sizes.bands) > 9 else 0)
     panel.legend(_SIDES, y=-12)
     panel.top = 28
-    said = [f"{_sharing(band)}: {_both(*band.shares)}" for band in sizes.bands]
+    said = [f"{_sharing(band, crowd)}: {_both(*band.shares)}" for band in sizes.bands]
     return _with_words(panel, said, label)
 
 
@@ -63,8 +63,8 @@ def _with_words(panel: Panel, said: Sequence[str], label: str) -> Html:
     return beside(panel, label=label)
 
 
-def _sharing(band: Band) -> str:
-    return "Nobody else has the combination" if band.label == "1" else f"{band.label} people share the combination"
+def _sharing(band: Band, crowd: str) -> str:
+    return "Nobody else has the combination" if band.label == "1" else f"{band.label} {crowd} share the combination"
 
 
 def _both(before: float, after: float) -> str:

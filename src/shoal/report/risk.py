@@ -40,7 +40,7 @@ def risk(evidence: Evidence, *, internal: bool) -> Html:
         _class_mix(evidence, internal),
         tag("h3", "Probability of being found"),
         *_risk_figure(evidence),
-        tag("h3", "How many people share a combination"),
+        tag("h3", f"How many {evidence.crowd} share a combination"),
         *_size_figure(evidence),
         tag("h3", "Attacker models"),
         *attackers(evidence, internal),
@@ -259,15 +259,16 @@ def _size_figure(evidence: Evidence) -> list[Child]:
     if not bands:
         return [too_few(evidence)]
     spoken = "; ".join(f"{b.label}: {percent(b.shares[0])} before, {percent(b.shares[1])} after" for b in bands)
-    picture = class_size_plot(evidence.sizes, f"Bar chart of records by class size, before and after. {spoken}.")
+    label = f"Bar chart of records by class size, before and after. {spoken}."
+    picture = class_size_plot(evidence.sizes, label, evidence.crowd)
     collapsed = evidence.small.smallest[1] >= evidence.k
     meaning = (
-        f"After, every combination is shared by at least {evidence.k} people."
+        f"After, every combination is shared by at least {evidence.k} {evidence.crowd}."
         if collapsed
         else f"{_rare(evidence)} What counts is the probability above."
     )
-    caption = f"Records by the number of people who share their combination of quasi-identifiers. {meaning}"
-    heading = "Records by number of people who share the combination"
+    caption = f"Records by the number of {evidence.crowd} that share their combination of quasi-identifiers. {meaning}"
+    heading = f"Records by number of {evidence.crowd} that share the combination"
     table = _numbers(heading, bands, ("Before", "After"))
     return [figure(picture, caption, table)]
 

@@ -92,7 +92,7 @@ def _withheld_tiles(evidence: Evidence) -> list[Html]:
 
 
 def _hiding_tile(evidence: Evidence) -> Html:
-    whom = "people" if evidence.has_unit else "records"
+    whom = evidence.crowd
     if evidence.hidden < 2:
         smallest = evidence.smallest_class
         shown = str(smallest) if smallest >= evidence.k else f"fewer than {evidence.k}"
@@ -116,7 +116,8 @@ def _tile(name: str, value: str, beside: str) -> Html:
 
 
 def _released(evidence: Evidence) -> str:
-    people = f" about {count(evidence.n_people)} people" if evidence.has_unit else " about people"
+    known = f" about {count(evidence.n_people)}" if evidence.has_unit else " about"
+    people = f"{known} people" if evidence.crowd == "people" else ""
     return f"A table of {_size(evidence)}{people}. {left_out_words(evidence)}".strip()
 
 
@@ -180,8 +181,8 @@ def _claim_list(claims: Sequence[Claim]) -> Html:
 def _measured(evidence: Evidence) -> Child:
     found, kept = evidence.risk.reidentification, evidence.utility
     attack = (
-        f" Matching on the quasi-identifiers finds {percent(found.expected)} of the people{found_before(evidence)}."
-        f"{_by_all_words(evidence)}"
+        f" Matching on the quasi-identifiers finds {percent(found.expected)} of the {evidence.rows_are}"
+        f"{found_before(evidence)}.{_by_all_words(evidence)}"
     )
     moved = kept.moments.correlation_difference
     links = f"; correlations are off by {number(moved)} on average" if number(moved) != "–" else ""

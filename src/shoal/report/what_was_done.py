@@ -116,7 +116,7 @@ class ColumnAccount(Record):
 def accounts_of(pair: Pair, recipe: Mapping[str, Any]) -> tuple[ColumnAccount, ...]:
     """Tell what became of each column of the schema."""
     changed = _changed_shares(pair)
-    return tuple(_account(column, pair, recipe, changed.get(column.name)) for column in pair.schema.columns)
+    return tuple(_account(column, pair, recipe, changed.get(column.name)) for column in pair.schema.declared)
 
 
 def _account(column: Column, pair: Pair, recipe: Mapping[str, Any], changed_share: float | None) -> ColumnAccount:

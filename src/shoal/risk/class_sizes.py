@@ -25,8 +25,9 @@ import numpy as np
 import polars as pl
 
 from shoal.arrays import IntArray
-from shoal.conform import kind_of, levels_like
+from shoal.conform import kind_of, levels_like, with_persons
 from shoal.engine import GROUPED, PERSONS, ROWS, Engine, Relation
+from shoal.engine.equal_rows import with_persons_on
 from shoal.equivalence import Classes, Codes, Contents, classes_of, codes, combine, contents_of, ranks, require_columns
 from shoal.errors import ColumnError, InputError, SchemaError
 from shoal.frame import Frame, enter, series
@@ -190,6 +191,7 @@ def table_classes(frame: Frame, schema: Schema) -> Classes:
     """The classes over the quasi-identifiers; persons count where the table has the unit column."""
     if len(frame) == 0:
         raise InputError("table", "must have at least one row", got="0 rows")
+    frame, schema = with_persons(frame, schema)
     return classes_of(frame, schema.quasi, schema.unit if schema.unit in frame.columns else None)
 
 
@@ -246,6 +248,7 @@ def counted_classes(engine: Engine, relation: Relation, schema: Schema) -> Class
     """Count the classes of a relation as `shoal.risk.classes` counts those of a table."""
     require_plain(schema)
     require_columns(list(relation.types), schema.quasi)
+    relation, schema = with_persons_on(engine, relation, schema)
     unit = schema.unit if schema.unit in relation.types else None
     sensitive = [name for name in schema.sensitive if name in relation.types]
     used = engine.select(relation, [*schema.quasi, *sensitive, *([unit] if unit else [])])

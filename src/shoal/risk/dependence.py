@@ -36,6 +36,7 @@ from shoal.rng import stream
 from shoal.schema import Schema
 from shoal.schema.column import NAMING
 from shoal.schema.repeats import distinct_rows
+from shoal.schema.whose_rows import readable
 
 __all__ = ["Dependence", "dependences", "determined_by_quasi", "unchanged_names"]
 
@@ -179,7 +180,7 @@ def _first_of_each(pair: Pair, rows: IntArray) -> BoolArray | None:
     """
     schema, frame = pair.schema, pick(pair.original.frame, rows)
     names = [column.name for column in schema.columns if column.role not in (*NAMING, "weight")]
-    return distinct_rows({name: series(frame, name) for name in names if name in frame.columns})
+    return distinct_rows(readable(frame, names))
 
 
 def _determined(name: str, column: Codes, quasi: dict[str, Codes], rng: Generator) -> list[Dependence]:

@@ -291,7 +291,7 @@ def _by_wildcards(
 def _check_wildcards(schema: Schema, model: str, alpha: float) -> None:
     if model == "log-linear":
         raise ParameterError("individual", "model can't be log-linear where a missing key is a wildcard")
-    if schema.unit is not None:
+    if schema.counts_persons:
         raise ParameterError("individual", "wildcards count records, and the schema names a unit", parameter="missing")
     if not 0 <= alpha <= 1:
         raise ParameterError("individual", "alpha must be a number from 0 to 1", got=repr(alpha)[:60])

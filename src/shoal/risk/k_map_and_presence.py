@@ -25,6 +25,7 @@ import polars as pl
 
 from shoal import frequency as posterior
 from shoal.arrays import FloatArray, IntArray
+from shoal.conform import with_persons
 from shoal.equivalence import Codes, classes_of, codes, combine
 from shoal.errors import InputError, ParameterError, SchemaError
 from shoal.frame import Frame, enter, series
@@ -209,6 +210,7 @@ def _joint(frame: Frame, people: Frame, schema: Schema) -> tuple[IntArray, IntAr
 
 def _persons(labels: IntArray, n: int, frame: Frame, schema: Schema) -> IntArray:
     """Distinct persons in each of `n` classes."""
+    frame, schema = with_persons(frame, schema)
     if schema.unit is None or schema.unit not in frame.columns:
         return np.bincount(labels, minlength=n)
     pairs = pl.DataFrame({"label": labels, "unit": classes_of(frame, [schema.unit]).labels}).unique()

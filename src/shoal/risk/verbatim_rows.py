@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.arrays import BoolArray, FloatArray, IntArray, distinct_numbers
+from shoal.conform import with_persons
 from shoal.equivalence import Codes, combine, equal_rows, persons
 from shoal.frame import Frame, enter, series
 from shoal.pair import Pair
@@ -195,6 +196,7 @@ def _replicated(before: Frame, after: Frame, schema: Schema) -> tuple[int, int, 
 
 
 def _persons_of(frame: Frame, schema: Schema) -> IntArray:
+    frame, schema = with_persons(frame, schema)
     if schema.unit is None or schema.unit not in frame.columns:
         return np.arange(len(frame))
     return compact(persons(series(frame, schema.unit))).values

@@ -59,7 +59,8 @@ from shoal.schema.guess_kind import guess_kind, guess_levels, is_unordered
 from shoal.schema.keys import group_codes
 from shoal.schema.person_key import key_question
 from shoal.schema.proposal_advice import advice
-from shoal.schema.schema import toml_comment
+from shoal.schema.schema import REPEATS, toml_comment
+from shoal.schema.whose_rows import whose_rows
 from shoal.value import text_of
 
 __all__ = ["Proposal", "propose", "words_in"]
@@ -93,8 +94,9 @@ class Proposal(Record):
     `follows` the quasi-identifiers that follow from others; `sums` the columns that are sums of others, of which some
     are masked and some are not; `keys` the columns that may number people or households although something speaks
     against it, or be the weight of a survey or of a body, each with the role it would have; `gaps` the columns where
-    numbers are missing, which stay so unless somebody says what they shall be; `unused` what a codebook describes and
-    the table does not have; `advice` where to begin if very many columns are open.
+    numbers are missing, which stay so unless somebody says what they shall be; `repeats` the question whether rows that
+    occur more than once are the same person's; `unused` what a codebook describes and the table does not have; `advice`
+    where to begin if very many columns are open.
 
     Examples
     --------
@@ -116,6 +118,7 @@ class Proposal(Record):
     sums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
     gaps: tuple[str, ...] = ()
+    repeats: str = ""
     unused: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
 
@@ -147,7 +150,14 @@ class Proposal(Record):
         """The schema as TOML text, with a header that says how to read it and the reasons as comments."""
         first, _, header = _HEADER.partition("\n")
         advised = "".join(map(toml_comment, self.advice))
-        return f"{first}\n{advised}{header}{self._remark()}\n{self.schema.to_toml(self.comments)}"
+        return f"{first}\n{advised}{header}{self._asks_of_rows()}{self._remark()}\n{self.schema.to_toml(self.comments)}"
+
+    def _asks_of_rows(self) -> str:
+        """Whether equal rows are one person's, as a comment that answers it where its sign is taken away."""
+        if not self.repeats:
+            return ""
+        asked = toml_comment(f"{self.repeats} Take away the sign before the answer that is right:")
+        return f"#\n{asked}" + "".join(f'# repeats = "{answer}"\n' for answer in REPEATS)
 
     def _remark(self) -> str:
         """What of the codebook was of no use, as a comment."""
@@ -199,8 +209,9 @@ def propose(table: Any, labels: Labels | None = None, *, codebook: Codebook = No
     ]
     undecided = _by_weight([fact for fact in facts if roles[fact.name].undecided])
     sensitive = _by_weight([fact for fact in facts if roles[fact.name].role == "sensitive"])
+    schema = Schema(tuple(column for column, _ in entries))
     return Proposal(
-        schema=Schema(tuple(column for column, _ in entries)),
+        schema=schema,
         reasons={column.name: reason for column, reason in entries},
         doubtful=_doubtful(facts, [column for column, _ in entries]),
         undecided=undecided,
@@ -208,6 +219,7 @@ def propose(table: Any, labels: Labels | None = None, *, codebook: Codebook = No
         sums=_sums_asked(computed, roles),
         keys={name: guess.asked for name, guess in roles.items() if guess.asked is not None},
         gaps=tuple(one.name for (one, _), fact in zip(entries, facts, strict=True) if _has_gaps(one, fact)),
+        repeats=whose_rows(frame, schema).question,
         unused=unused,
         advice=advice(len(facts), sensitive, undecided),
     )

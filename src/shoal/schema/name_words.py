@@ -49,6 +49,7 @@ __all__ = [
     "SENSITIVE",
     "SURVEY",
     "UNORDERED",
+    "VISITS",
     "WEIGHTS",
     "Topic",
     "Trait",
@@ -430,6 +431,12 @@ INSTITUTIONS = _set(
     "afdelning sairaala"
 )
 """Those who treat, insure, teach or employ people, and areas; without accents."""
+VISITS = _set(
+    "visit visits encounter encounters episode episodes admission admissions stay stays claim claims order "
+    "prescription specimen sample discharge referral appointment "
+    "fallnr fallnummer fallid besuch aufenthalt sejour visite visita ingreso ricovero opname bezoek"
+)
+"""What happens to a person, and may be numbered; without accents."""
 PEOPLE = PERSON | _set(
     "patienten patientin patientennr versicherte versicherten versicherter mitglied proband probanden teilnehmer "
     "patiente assure assuree paciente asegurado paziente assistito deelnemer verzekerde pacjent pacjenta pessoa "

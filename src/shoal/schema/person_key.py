@@ -2,9 +2,9 @@
 
 A number that repeats may be a patient's or a hospital's. A person keeps sex, birth and origin from row to row, and
 grows older by few years; a hospital's rows have both sexes. So a key of persons must not contradict itself, must not
-speak of an institution, a plan or an area, and must not be spelled out by another column, unless that holds people's
-names. A household's rows may differ, but are few. What fails is no key until a person says so: it is asked, never
-assumed.
+speak of an institution, a plan, an area or a visit, and must not be spelled out by another column, unless that holds
+people's names. A household's rows may differ, but are few. What fails is no key until a person says so: it is asked,
+never assumed.
 
 Values are counted, never shown.
 """
@@ -24,10 +24,11 @@ from shoal.schema import Role, Schema
 from shoal.schema.dependency import Dependency
 from shoal.schema.evidence import Facts, look
 from shoal.schema.guess_beside import Guess
-from shoal.schema.name_words import PEOPLE, PERSON_TRAITS, Trait, is_institution
+from shoal.schema.name_words import PEOPLE, PERSON_TRAITS, VISITS, Trait, is_institution
 
 __all__ = ["Contradiction", "contradictions", "key_question", "unit_warnings", "with_evidence"]
 
+_NUMBERED = re.compile(r"(?:idno|id|nbr|num|nr|no|key|code)$")
 _TORN, _FEWEST = 0.05, 2  # share of values, and how many, whose rows contradict each other before it counts
 _YEARS, _BANDS = 15, 2  # years, or bands of age, through which one person may go in a file
 _HOME = 20.0  # rows for each household, on average, above which it is none
@@ -107,7 +108,8 @@ def with_evidence(
         against = of_groups or _torn(fact, facts, guess.role)
         if against:
             named = any(word in PEOPLE for word in _words(f"{fact.name} {fact.label}"))
-            removed = guess.role == "unit" and (named or not of_groups)  # what may number people leaves in no role
+            of_people = named or _is_visit(fact) or not of_groups
+            removed = guess.role == "unit" and of_people  # what may number people, or their visits, leaves in no role
             role: Role = "identifier" if removed else "quasi"
             made[fact.name] = Guess(role=role, reason=f"{guess.reason}, but {against}", asked=guess.role)
     return made
@@ -118,6 +120,8 @@ def _of_groups(fact: Facts, facts: Sequence[Facts], guesses: Mapping[str, Guess]
     words = _words(f"{fact.name} {fact.label}")
     if not any(word in PEOPLE for word in words) and any(is_institution(word) for word in words):
         return "a word of it is one for an institution, a plan or an area"
+    if _is_visit(fact):
+        return "a word of it is one for a visit or a record, of which a person may have several"
     spelled = _spelled_out_by(fact, facts, guesses, found)
     return f"{spelled} spells it out, and holds no names of people" if spelled else ""
 
@@ -184,3 +188,9 @@ def _words(text: str) -> list[str]:
     """The words of a name or label in lower case, without accents (``HôpitalNr`` gives hopital, nr)."""
     plain = "".join(sign for sign in unicodedata.normalize("NFKD", text) if not unicodedata.combining(sign))
     return [part.lower() for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", plain)]
+
+
+def _is_visit(fact: Facts) -> bool:
+    words = _words(f"{fact.name} {fact.label}")
+    stems = {stem for word in words for stem in (word, _NUMBERED.sub("", word))}
+    return bool(stems & VISITS) and not any(word in PEOPLE for word in words)

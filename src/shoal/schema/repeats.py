@@ -27,9 +27,7 @@ import polars as pl
 from shoal.arrays import BoolArray, FloatArray, IntArray
 from shoal.record import Record
 
-__all__ = ["QUESTION", "Repeats", "distinct_rows", "first_of_each", "repeats_of"]
-
-QUESTION = "the same person twice?"
+__all__ = ["Repeats", "content_numbers", "distinct_rows", "first_of_each", "repeats_of"]
 
 _SURPRISE = 0.05  # times that a row is expected again, below which a second one proves something
 _EXCESS = 2.0  # times as many pairs as independent columns would give
@@ -56,6 +54,8 @@ class Repeats(Record):
         The most copies of one row.
     beyond_chance
         Whether they are more than people who are alike would give.
+    sampled
+        Whether the counts are those of a part of the different rows, scaled up.
     """
 
     n_rows: int
@@ -64,16 +64,20 @@ class Repeats(Record):
     n_again_weighted: int
     most: int
     beyond_chance: bool
+    sampled: bool = False
 
     def __str__(self) -> str:
-        """What was counted, in one sentence."""
+        """What was counted, in a few words."""
         if not self.n_again:
-            return "No row occurs more than once."
-        but = "" if self.n_again == self.n_again_weighted else " (but for the weight)"
-        return f"{self.n_again:,} rows occur more than once{but}, up to {self.most:,} times each."
+            return "No row occurs more than once"
+        about = "About " if self.sampled else ""
+        but = " (but for the weight)" if self.n_again_weighted < self.n_again else ""
+        return f"{about}{self.n_again:,} rows occur more than once{but}, up to {self.most:,} times"
 
 
-def repeats_of(columns: Mapping[str, pl.Series], *, weight: str | None = None, skip: Collection[str] = ()) -> Repeats:
+def repeats_of(
+    columns: Mapping[str, pl.Series], *, weight: str | None = None, skip: Collection[str] = (), share: float = 1.0
+) -> Repeats:
     """Count the rows that occur more than once, and judge whether that is more than chance would give.
 
     Parameters
@@ -84,6 +88,8 @@ def repeats_of(columns: Mapping[str, pl.Series], *, weight: str | None = None, s
         The survey weight: rows that differ in it alone are counted with and without it.
     skip
         Identifiers, and whatever else says nothing of a person.
+    share
+        Which part of the different rows of a larger table these are, with all their copies.
 
     Examples
     --------
@@ -109,7 +115,7 @@ def repeats_of(columns: Mapping[str, pl.Series], *, weight: str | None = None, s
         n_again=int(again.sum()),
         n_again_weighted=int(weighted.sum()),
         most=int(counts.max()),
-        beyond_chance=bool(again.any()) and _beyond_chance(hashes, rows, again, {name: columns[name] for name in used}),
+        beyond_chance=bool(again.any()) and _beyond_chance(hashes, rows, {name: columns[name] for name in used}, share),
     )
 
 
@@ -132,6 +138,28 @@ def first_of_each(columns: Mapping[str, pl.Series]) -> Mapping[str, pl.Series]:
     return {name: cells.filter(pl.Series(first)) for name, cells in columns.items()}
 
 
+def content_numbers(columns: Mapping[str, pl.Series]) -> pl.Series:
+    """A number for each row, the same for rows that hold the same, in the order of what they hold.
+
+    Numbers of rows take no part. It doesn't depend on the order of rows.
+    """
+    used = {name: _plain(cells) for name, cells in columns.items() if not _numbers_rows(cells)}
+    n = len(next(iter(columns.values()), ()))
+    if not used:
+        return pl.Series(range(n), dtype=pl.Int64)
+    table = pl.DataFrame({f"{place}": cells for place, cells in enumerate(used.values())})
+    distinct = table.unique().sort(table.columns, nulls_last=True).with_row_index("number")
+    found = table.join(distinct, on=table.columns, how="left", nulls_equal=True, maintain_order="left")
+    return found["number"].cast(pl.Int64)
+
+
+def _plain(cells: pl.Series) -> pl.Series:
+    """Categories as texts, one zero, and one way of missing."""
+    if cells.dtype in (pl.Categorical, pl.Enum):
+        return cells.cast(pl.String)
+    return cells.fill_nan(None) + 0.0 if cells.dtype.is_float() else cells
+
+
 def _numbers_rows(cells: pl.Series) -> bool:
     """Whether no value comes twice, as with numbers of rows."""
     return len(cells) > 1 and cells.null_count() == 0 and cells.n_unique() == len(cells)
@@ -139,11 +167,7 @@ def _numbers_rows(cells: pl.Series) -> bool:
 
 def _hashed(cells: pl.Series, seed: int) -> Hashes:
     """Equal values get equal numbers; the seed keeps columns apart."""
-    if cells.dtype in (pl.Categorical, pl.Enum):
-        cells = cells.cast(pl.String)
-    if cells.dtype.is_float():
-        cells = cells.fill_nan(None) + 0.0
-    return cells.hash(seed).to_numpy().astype(np.uint64)
+    return _plain(cells).hash(seed).to_numpy().astype(np.uint64)
 
 
 def _total(hashes: Iterable[Hashes]) -> Hashes:
@@ -161,18 +185,16 @@ def _again(rows: Hashes) -> tuple[BoolArray, IntArray]:
     return counts[place] > 1, counts
 
 
-def _beyond_chance(
-    hashes: Mapping[str, Hashes], rows: Hashes, again: BoolArray, columns: Mapping[str, pl.Series]
-) -> bool:
+def _beyond_chance(hashes: Mapping[str, Hashes], rows: Hashes, columns: Mapping[str, pl.Series], share: float) -> bool:
     """Whether equal rows are more than independent columns give, and more than near misses explain."""
     finest = sorted(columns, key=lambda name: -columns[name].n_unique())
-    expected = _times_again(_telling(finest[:_MOST_COLUMNS], hashes), rows)
+    expected = _times_again(_telling(finest[:_MOST_COLUMNS], hashes), len(rows)) / share
     rare = expected < _SURPRISE
     equal = _n_pairs(rows[rare])
     if equal <= _EXCESS * float(expected[rare].sum()) / 2:
         return False
     near = (_explained(hashes[name], rows[rare] - hashes[name][rare], equal) for name in finest[:_FINEST])
-    return equal > _ALIKE * max(near)
+    return equal > _ALIKE * max(near) / share
 
 
 def _explained(cells: Hashes, rest: Hashes, equal: int) -> float:
@@ -198,12 +220,11 @@ def _telling(names: list[str], hashes: Mapping[str, Hashes]) -> list[Hashes]:
     return [hashes[name] for name in kept]
 
 
-def _times_again(columns: list[Hashes], rows: Hashes) -> FloatArray:
+def _times_again(columns: list[Hashes], n: int) -> FloatArray:
     """How often each row would come again if columns were independent, by the shares of values in a sample.
 
     The rarest value of a row is left out: its column may follow from several others.
     """
-    n = len(rows)
     every = max(1, n // _SAMPLE)
     expected, rarest = np.full(n, float(n)), np.ones(n)
     for cells in columns:

@@ -3,9 +3,10 @@
 Roles say what a column may do to a person: an `identifier` names one (and is never released), a `quasi` column can
 be matched against outside knowledge (and is masked), a `sensitive` one is what must not be learnt, `weight` is a
 survey weight, `unit` says which rows belong to one person, `household` which persons live together, `time` when
-something happened to a person, `other` is published as it is. Identifier, unit and household are removed; the first two
-may be released under a keyed pseudonym instead, where the schema says so. Kinds say how values compare: `numeric`,
-`ordinal` (levels with an order) or `nominal` (levels without).
+something happened to a person, `other` is published as it is. Where no column says whose rows are whose, `repeats` says
+whether rows that are equal are the same person's or different people's. Identifier, unit and household are removed; the
+first two may be released under a keyed pseudonym instead, where the schema says so. Kinds say how values compare:
+`numeric`, `ordinal` (levels with an order) or `nominal` (levels without).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
+from typing import Any, Literal, get_args
 
 import tomli_w
 
@@ -29,7 +30,14 @@ from shoal.record import html_table
 from shoal.schema.column import Absence, Column, Level, Missing, Words
 from shoal.schema.constraint import Rule
 
-__all__ = ["Schema", "toml_comment", "with_hierarchy_files"]
+__all__ = ["EQUAL_ROWS", "REPEATS", "Repeated", "Schema", "toml_comment", "with_hierarchy_files"]
+
+Repeated = Literal["same person", "different people"]
+REPEATS: tuple[Repeated, ...] = get_args(Repeated)
+"""What rows that are equal in all but identifiers and weight may be declared to be."""
+
+EQUAL_ROWS = "rows that are equal"
+"""The unit of a table whose equal rows are the same person's: made for a run, and dropped from every release."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +56,10 @@ class Schema:
 
     columns: tuple[Column, ...]
     rules: tuple[Rule, ...] = ()
+    repeats: Repeated | None = None
 
     def __post_init__(self) -> None:
+        self._check_repeats()
         names = [column.name for column in self.columns]
         repeated = sorted(name for name, n in Counter(names).items() if n > 1)
         if repeated:
@@ -61,6 +71,15 @@ class Schema:
             for name in rule.columns:
                 if name not in names:
                     raise SchemaError("rules", f"refer to the column '{name}', which is not in the schema")
+
+    def _check_repeats(self) -> None:
+        if self.repeats is None:
+            return
+        if self.repeats not in REPEATS:
+            rule = f"repeats must be {' or '.join(map(repr, REPEATS))}"
+            raise SchemaError("schema", rule, got=repr(self.repeats)[:40])
+        if self._having("unit"):
+            raise SchemaError("schema", "repeats must be left out where a unit says whose rows are whose")
 
     def _repr_html_(self) -> str:
         """The schema as a notebook shows it: a row for each column."""
@@ -94,11 +113,13 @@ class Schema:
         metrics: Mapping[str, Any] | None = None,
         formats: Mapping[str, str] | None = None,
         rules: Iterable[Words | Rule] = (),
+        repeats: Repeated | None = None,
     ) -> Schema:
         """Declare a schema in one call: role by role, then what is known of single columns, then rules.
 
         Hierarchies and metrics are given as words or as values with `to_dict`, metrics also as a bare kind. A column of
-        `pseudonym` may be the unit too.
+        `pseudonym` may be the unit too. `repeats` says of rows that are equal in all but identifiers and weight whether
+        they are the ``"same person"``, and count once, or ``"different people"``.
         """
         roles = {
             "identifier": _names(identifier),
@@ -140,7 +161,8 @@ class Schema:
                 entries[name][entry] = value
         columns = tuple(Column.from_dict(name, words) for name, words in entries.items())
         _check_derived(columns)
-        return cls(columns, tuple(rule if isinstance(rule, Rule) else Rule.from_dict(rule) for rule in rules))
+        read = tuple(rule if isinstance(rule, Rule) else Rule.from_dict(rule) for rule in rules)
+        return cls(columns, read, repeats)
 
     @classmethod
     def infer(cls, table: Any, codebook: Any = None) -> Schema:
@@ -172,18 +194,19 @@ class Schema:
         columns = words.get("columns") if isinstance(words, Mapping) else None
         if (
             not isinstance(columns, Mapping)
-            or not set(words) <= {"columns", "rules"}
+            or not set(words) <= {"columns", "rules", "repeats"}
             or not all(isinstance(entry, Mapping) for entry in columns.values())
         ):
             raise SchemaError(
-                "schema", "must have a table [columns.NAME] for every column, optional [[rules]], and nothing else"
+                "schema",
+                "must have a table [columns.NAME] for every column, optional [[rules]] and repeats, and nothing else",
             )
         rules = words.get("rules", [])
         if not isinstance(rules, list | tuple) or not all(isinstance(rule, Mapping) for rule in rules):
             raise SchemaError("rules", "must be written as [[rules]], one table for each")
         read = tuple(Column.from_dict(name, entry) for name, entry in columns.items())
         _check_derived(read)
-        return cls(read, tuple(Rule.from_dict(rule) for rule in rules))
+        return cls(read, tuple(Rule.from_dict(rule) for rule in rules), words.get("repeats"))
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the schema as a TOML file (whole or not at all)."""
@@ -191,13 +214,15 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """The schema as TOML- and JSON-safe words."""
-        words: dict[str, Any] = {"columns": {column.name: column.to_dict() for column in self.columns}}
+        words: dict[str, Any] = {} if self.repeats is None else {"repeats": self.repeats}
+        words |= {"columns": {column.name: column.to_dict() for column in self.columns}}
         return words | ({"rules": [rule.to_dict() for rule in self.rules]} if self.rules else {})
 
     def to_toml(self, comments: Mapping[str, str] | None = None) -> str:
         """The schema as TOML text, with a comment above each column that `comments` names."""
         parts = [_toml_column(column, (comments or {}).get(column.name, "")) for column in self.columns]
-        return "\n".join([*parts, *map(_toml_rule, self.rules)])
+        first = [] if self.repeats is None else [tomli_w.dumps({"repeats": self.repeats})]
+        return "\n".join([*first, *parts, *map(_toml_rule, self.rules)])
 
     def fingerprint(self) -> str:
         """SHA-256 of what the schema says, whatever the order of its entries in the file."""
@@ -252,6 +277,16 @@ class Schema:
     def household(self) -> str | None:
         """Name of the column that says which persons live together, if there is one."""
         return next(iter(self._having("household")), None)
+
+    @property
+    def declared(self) -> tuple[Column, ...]:
+        """The columns that the table came with: without a unit that was made for a run."""
+        return tuple(column for column in self.columns if column.name != EQUAL_ROWS)
+
+    @property
+    def counts_persons(self) -> bool:
+        """Whether it says whose rows are whose: by a unit, or as equal rows are the same person's."""
+        return self.unit is not None or self.repeats == "same person"
 
     @property
     def pseudonym(self) -> dict[str, str]:

@@ -48,7 +48,7 @@ __all__ = ["LinkedSchema", "LinkedTable", "Summary", "read_schema"]
 SummaryKind = Literal["count", "first", "last", "span", "gap", "total", "codes", "sequence"]
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
 _RESERVED = ("manifest", "report", "replay", "model")
-_ENTRIES = ("key", "parent", "link", "birth", "summaries", "columns", "rules")
+_ENTRIES = ("key", "parent", "link", "birth", "summaries", "columns", "rules", "repeats")
 _OF_EVENTS = ("quasi", "time", "sensitive", "other", "identifier", "weight")
 
 
@@ -115,6 +115,8 @@ class LinkedTable:
             raise self._wrong("must name both parent and link, or neither")
         if self.parent is None and self.key is None:
             raise self._wrong("holds the persons and must name its key")
+        if self.columns.repeats == "same person" or (self.columns.repeats and self.parent is not None):
+            raise self._wrong('must not say repeats = "same person": give a person\'s copies one key')
         for name in filter(None, (self.key, self.link)):
             if name in self.columns:
                 raise self._wrong(f"column '{name}' is a key, and must have no other role")
@@ -180,7 +182,7 @@ class LinkedTable:
         summaries = words.get("summaries", [])
         if isinstance(summaries, str) or not isinstance(summaries, Sequence):
             raise SchemaError(f"table '{name}'", "summaries must be a list")
-        columns = {"columns": words.get("columns", {})} | ({"rules": words["rules"]} if "rules" in words else {})
+        columns = {"columns": words.get("columns", {})} | {n: words[n] for n in ("rules", "repeats") if n in words}
         try:
             return cls(
                 name=name,

@@ -109,7 +109,7 @@ class MarginalBootstrap(Synthesizer):
         stated = self.price().per_data_set
         if stated is not None:
             can_pay(account, stated)
-        unit = ProtectedUnit(rows=self.rows_per_person, held=schema.unit is not None)
+        unit = ProtectedUnit(rows=self.rows_per_person, held=schema.counts_persons)
         options: dict[str, Any] = {"bins": self.bins, "missing": self.missing, "owner": "MarginalBootstrap"}
         encoded = encode_table(table, schema, public=stated is not None, unit=unit, rng=rng, **options)
         counts = one_way(encoded.codes, encoded.domain.sizes)

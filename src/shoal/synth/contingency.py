@@ -106,7 +106,7 @@ class ContingencyTable(Synthesizer):
         stated = self.price().per_data_set
         if stated is not None:
             can_pay(account, stated)
-        unit = ProtectedUnit(rows=self.rows_per_person, held=schema.unit is not None)
+        unit = ProtectedUnit(rows=self.rows_per_person, held=schema.counts_persons)
         options: dict[str, Any] = {"bins": self.bins, "missing": self.missing, "owner": "ContingencyTable"}
         encoded = encode_table(table, schema, public=stated is not None, unit=unit, rng=rng, **options)
         _check_cells(encoded.domain.sizes)

@@ -229,7 +229,7 @@ class PeGS(Synthesizer):
 
     def unit(self, schema: Schema) -> ProtectedUnit:
         """Who is protected."""
-        return ProtectedUnit(rows=self.rows_per_person, held=schema.unit is not None)
+        return ProtectedUnit(rows=self.rows_per_person, held=schema.counts_persons)
 
     def public_table(self, schema: Schema) -> PublicTable:
         """How rows are held to the public domain that the schema declares."""

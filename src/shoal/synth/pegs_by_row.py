@@ -122,7 +122,7 @@ def fit_by_row(pegs: PeGS, table: Any, schema: Schema, account: Any, rng: Genera
         counts=[_blocks(codes, sizes, i, found[i], hashing) for i in range(len(sizes))],
         parents=found,
         pegs=pegs,
-        held=schema.unit is not None,
+        held=schema.counts_persons,
         notes=encoded.notes,
         account=account,
         chosen=None if once.empty else once,

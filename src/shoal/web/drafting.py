@@ -72,6 +72,15 @@ class Drafting(Opening):
         what = f"{table}: grouped on {text.strip() or 'nothing'}"
         self._do(id, what, lambda session: session.changed(what, at=time.time(), schema=after))
 
+    def change_repeats(self, id: str, answer: str) -> None:
+        """Take what rows that are equal are; an empty answer takes it back."""
+        schema = dict(self.session(id).schema or {"columns": {}})
+        schema.pop("repeats", None)
+        after = {"repeats": answer, **schema} if answer else schema
+        Schema.from_dict(after)
+        what = f"equal rows are {answer}" if answer else "equal rows: not settled"
+        self._do(id, what, lambda session: session.changed(what, at=time.time(), schema=after))
+
     def change_rules(self, id: str, rules: list[Words]) -> None:
         """Take the rules between columns; an error says what is wrong with them."""
         schema = {**(self.session(id).schema or {"columns": {}}), "rules": rules}

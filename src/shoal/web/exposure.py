@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ColumnError, InputError, ShoalError
+from shoal.frame import enter
 from shoal.schema import Schema
+from shoal.schema.whose_rows import whose_rows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,7 +46,7 @@ def exposure(frame: pl.DataFrame, schema: Schema) -> dict[str, Any]:
         return {}
     return {
         "records": found.n_records,
-        "counts": "people" if schema.unit is None else "rows",
+        "counts": whose_rows(enter(frame), schema).counts,
         "n_alone": found.n_unique,
         "alone": found.unique_share,
         "smallest": found.k,

@@ -48,6 +48,8 @@ def view_of(release: Release) -> dict[str, Any]:
     blanks = _blanks(pair)
     return {
         "lost": _lost(release),
+        "rows_are": release.whose_rows.counts,
+        "crowd": release.whose_rows.crowd,
         "levels": _levels(release),
         "lattice": _lattice(release),
         "blanks": blanks,
@@ -259,7 +261,8 @@ def _watch(release: Release, marginals: Sequence[Marginal], blanks: Mapping[str,
     weak = weak_bound(release.claims, release.recipe.k)
     if weak:
         found.insert(0, f"{weak[0].upper()}{weak[1:]}.")
-    return [*found, *_found_by_events(release), *release.warnings]
+    first = [text for text in release.inside_warnings if text not in release.warnings]
+    return [*first, *found, *_found_by_events(release), *release.warnings]
 
 
 def _ranked(what: str, shares: Mapping[str, float]) -> list[str]:

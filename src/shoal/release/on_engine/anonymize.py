@@ -53,6 +53,8 @@ class EngineMade:
         the release exists.
     suppression
         What left-out records and blanked cells took; None where nothing was, or it was not counted. For inside only.
+    warnings
+        What must be said first, and stays inside.
     """
 
     relation: Relation
@@ -66,6 +68,7 @@ class EngineMade:
     spending: Spending | None = None
     paid: PaidModel | None = None
     suppression: SuppressionLoss | None = None
+    warnings: tuple[str, ...] = ()
 
     def drop_paid_model(self) -> None:
         """The release exists: what was kept for a run that stops is no longer needed."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.coarsening import Coarsener, Generalize, Mondrian, Suppress
 from shoal.engine import MARK, PART_FORMATS, ROWS, Engine, Inputs, Relation, scanned
+from shoal.engine.equal_rows import whose_rows_on, with_persons_on
 from shoal.errors import InputError, ParameterError
 from shoal.recipe import Anonymization, Coarsening, Progress, Recipe, Synthesis, quiet, read_recipe
 from shoal.register.beside_earlier import Beside
@@ -131,11 +132,27 @@ def made_on(
     progress: Progress = quiet,
 ) -> tuple[EngineMade, Entry | None]:
     """What a recipe makes of a relation, with its claims, and what the register will be told."""
+    made, entry = _made_on(engine, relation, run, origin, register, account, allow, progress)
+    warning = whose_rows_on(engine, relation, run.declared).warning
+    return (replace(made, warnings=(warning,)) if warning else made), entry
+
+
+def _made_on(
+    engine: Engine,
+    relation: Relation,
+    run: EngineRun,
+    origin: Origin,
+    register: Register | None,
+    account: Any,
+    allow: Sequence[str],
+    progress: Progress,
+) -> tuple[EngineMade, Entry | None]:
     given: dict[str, Any] = {"origin": origin, "account": account, "progress": progress}
     task = _Task(engine=engine, relation=relation, schema=run.declared, run=run, **given)
     check_people(engine, relation, run.declared)
     if not run.recipe.is_of_people:
-        made = runner_of(run.recipe)(task)
+        counted, worked = with_persons_on(engine, relation, run.declared)
+        made = runner_of(run.recipe)(replace(task, relation=counted, schema=worked))
         return made, None if register is None else nobodys_entry(register, engine, relation, run.declared)
     if register is None:
         return _of_people(task, allow), None
@@ -166,9 +183,10 @@ def _of_people(task: _Task, allow: Sequence[str]) -> EngineMade:
     first = _first_steps(run)
     allowed = {*allow, *(name for step in first for name in getattr(step, "allow", ()))}
     check_texts_on(engine, relation, shown(run.declared, run.recipe), sorted(allowed))
-    now = rewritten_on(engine, relation, run.declared, first)
+    counted, worked = with_persons_on(engine, relation, run.declared)
+    now = rewritten_on(engine, counted, worked, first)
     made = runner_of(run.recipe)(replace(task, relation=now.relation, schema=now.schema))
-    by_preset = [MEASURED] if now.relation is not relation and not run.recipe.has_preset_steps else []
+    by_preset = [MEASURED] if now.relation is not counted and not run.recipe.has_preset_steps else []
     made = replace(made, facts=(*now.facts, *by_preset, *made.facts))
     if run.preset is None:
         return made
@@ -250,7 +268,7 @@ def _(recipe: Synthesis) -> Callable[[_Task], EngineMade]:
 def _synthesized(task: _Task, *, recipe: Synthesis) -> EngineMade:
     digest, run = task.origin.sha256, task.run
     return synthesize_relation(
-        task.engine, task.relation, run.declared, recipe, task.account, digest, run.seed, task.progress
+        task.engine, task.relation, task.schema, recipe, task.account, digest, run.seed, task.progress
     )
 
 
@@ -286,6 +304,7 @@ def written(
         beside=beside,
         entry=entry,
         suppression=made.suppression,
+        warnings=made.warnings,
     )
     if made.model is not None:
         made.model.save(inside / MODEL, internal=True)

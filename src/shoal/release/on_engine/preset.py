@@ -59,7 +59,7 @@ def findings_on(
 
 
 def _removed(made: EngineMade, rewritten: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    dropped = removed_by_name(c.name for c in made.schema.columns if c.name not in made.schema.released)
+    dropped = removed_by_name(c.name for c in made.schema.declared if c.name not in made.schema.released)
     titles = dict.fromkeys((*dropped, *rewritten))
     return {title: [*dropped.get(title, ()), *rewritten.get(title, ())] for title in titles}
 

@@ -71,6 +71,11 @@ class EngineRelease:
         return self.made.facts
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What must be said first, to those who may see the whole table."""
+        return self.made.warnings
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What else happened, in sentences, for inside."""
         return sentences(self.facts)

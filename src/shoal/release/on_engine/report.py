@@ -39,7 +39,7 @@ def aggregates_of(
     """What the page shows of a written table."""
     limit, words = max(FEW, recipe.k), recipe.to_dict()
     n_rows = int(engine.known(table, [])[ROWS])
-    columns = made.schema.columns
+    columns = made.schema.declared
     return Aggregates(
         title=recipe.title,
         created=created,

@@ -62,6 +62,8 @@ class FilesRelease:
     entry: Entry | None = field(default=None, repr=False)
     suppression: SuppressionLoss | None = None
     """What was left out or blanked, by level; for inside only."""
+    warnings: tuple[str, ...] = ()
+    """What must be said first. About the whole table: internal."""
 
     @property
     def attacked(self) -> bool:
@@ -190,7 +192,7 @@ def write_evidence(
         "created": run.stamp.created,
         "recipe": done.recipe.to_dict(),
         "columns": {c.name: column_words(c) for c in made.schema.columns if c.name in released},
-        "removed": [c.name for c in made.schema.columns if c.name not in released],
+        "removed": [c.name for c in made.schema.declared if c.name not in released],
         "schema": {"sha256": run.declared.fingerprint()},
         "input": {
             "commitment": committed,

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from shoal.errors import ShoalError
 from shoal.report.markup import Html, join, tag
 from shoal.report.numbers import count, listed, plural
+from shoal.schema.schema import REPEATS
 from shoal.web.cache import DRAWINGS
 from shoal.web.inspect import LONGEST_CELL, Opened
 from shoal.web.pages.column_edits import ColumnEdits
@@ -37,6 +38,7 @@ ROLES = {
 
 
 _TOGETHER = "Filter by the beginning of a name, select all that are shown, and apply one role to the selected."
+_ANSWERED = {"same person": "the same person's and count once", "different people": "different people's"}
 
 
 class ColumnsPage(SessionPage):
@@ -93,6 +95,7 @@ class ColumnsPage(SessionPage):
                 self._heading(opened, problems, counted=bool(found or failed)),
                 self._tables(opened),
                 self._settle(opened, problems, counted=bool(found or failed)),
+                self._repeats(opened),
                 self._codes(opened),
                 tag("div", grid.draw(), tag("aside", *aside, class_="aside-panel"), class_="grid-and-aside"),
             ]
@@ -245,6 +248,25 @@ class ColumnsPage(SessionPage):
         words = f"{plural(n, 'column')} to settle, marked below."
         return tag("p", tag("strong", words), None if shown else " ", None if shown else link)
 
+    def _repeats(self, opened: Opened) -> Html | None:
+        """Whether rows that occur more than once are the same person's: asked until it is answered, or taken back."""
+        question = "" if self.table else str(opened.proposed("").get("repeats", ""))
+        schema = self.controller.session(self.session).schema or {}
+        unit = any(words.get("role") == "unit" for words in self.words.values())
+        answer = schema.get("repeats", "")
+        if not (question or answer) or (unit and not answer):
+            return None
+        if answer:
+            words = f"Rows that are equal in all but identifiers and weight are {_ANSWERED[answer]}."
+            press = tag("button", "Ask again", type="button", class_="small", data_do="repeats", data_of="")
+            return tag("div", tag("p", words, " ", press, data_key="repeats"), class_="fine")
+        presses = [
+            tag("button", one[:1].upper() + one[1:], type="button", class_="small", data_do="repeats", data_of=one)
+            for one in REPEATS
+        ]
+        said = f"{question} Until it is settled, rows are counted, not people."
+        return tag("div", tag("p", said, " ", *presses, data_key="repeats"), class_="fine ask")
+
     def _codes(self, opened: Opened) -> Html | None:
         """Values that may stand for an absence in several columns: one press says so of all of them."""
         asked = {name: codes_asked(opened, self.table, name, words) for name, words in self.words.items()}
@@ -341,6 +363,7 @@ class ColumnsPage(SessionPage):
         )
         pressed = {"remedy": edits.remedy, "bulk": edits.bulk, "panel": edits.panel, "recode": edits.recode}
         pressed |= {"tree": edits.tree, "tree-apart": edits.tree}
+        pressed["repeats"] = lambda act: self.controller.change_repeats(self.session, act.of)
         text = str(act.value)
         if act.do in pressed:
             place = {"remedy": "", "tree": "panel", "tree-apart": "panel"}.get(act.do, act.do)

@@ -18,7 +18,7 @@ FIRST_SHOWN = 12
 
 def who_is_at_risk(view: Mapping[str, Any], limit: float) -> Html | None:
     """The risk of every record, and how many each hides among."""
-    drawn = [_curve(view["curve"], limit), _sizes(view["sizes"])]
+    drawn = [_curve(view["curve"], limit), _sizes(view["sizes"], view["crowd"])]
     shown = [one for one in drawn if one is not None]
     return tag("div", *shown, class_="pictures") if shown else None
 
@@ -47,11 +47,11 @@ def _above(risks: Sequence[float], limit: float) -> float:
     return sum(risk > limit for risk in risks) / len(risks)
 
 
-def _sizes(sizes: Sequence[Mapping[str, Any]]) -> Html | None:
+def _sizes(sizes: Sequence[Mapping[str, Any]], crowd: str) -> Html | None:
     if not sizes:
         return None
-    label = "How many people each record hides among, before and after"
-    words = "Share of the records by how many people each hides among. Grey: before. Teal: after."
+    label = f"How many {crowd} each record hides among, before and after"
+    words = f"Share of the records by how many {crowd} each hides among. Grey: before. Teal: after."
     return _figure("Class sizes", charts.bars(sizes, label), words)
 
 

@@ -43,7 +43,7 @@ def _risk_tile(view: Mapping[str, Any], limit: float) -> Html:
     words = f"{verdict} the accepted {percent(first.limit)}" if verdict and first.limit is not None else ""
     before = "" if first.before is None else f"{percent(first.before)} before; "
     some = view["lost"]["out"] < view["lost"]["used"]
-    whom = "of all people, those left out among them; " if some and first.value is not None else ""
+    whom = f"of all {view['rows_are']}, those left out among them; " if some and first.value is not None else ""
     return _tile(_title(first), percent(first.value), f"{whom}{before}{words}", first.verdict)
 
 
