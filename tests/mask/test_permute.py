@@ -125,6 +125,15 @@ def test_coins_come_from_the_key_alone():
     assert not first.table.equals(other.table)
 
 
+def test_no_two_blocks_share_coins_whatever_columns_are_called():
+    names = ["a", "b", "a\x1fstr:b", "c"]
+    frame = pl.DataFrame({name: stream(j, "names").normal(size=N) for j, name in enumerate(names)})
+    schema = Schema.of(quasi=["a", "b"], sensitive=names[2:])
+    release = run(frame, schema, mask=Permute(blocks=[["a", "b"]], neighbours=False), group=MDAV(k=8))
+    rows = set(zip(frame["a"], frame[names[2]], strict=True))
+    assert len([row for row in zip(release.table["a"], release.table[names[2]], strict=True) if row in rows]) < N / 3
+
+
 def test_the_order_of_the_file_tells_nothing():
     order = stream(4, "order").permutation(N)
     assert run().table.equals(run(table()[order]).table)

@@ -29,7 +29,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from shoal.arrays import FloatArray, IntArray
+from shoal.arrays import FloatArray, Generator, IntArray
 from shoal.claim import Claim
 from shoal.conform import Prepared
 from shoal.encode import Coding, readable
@@ -169,10 +169,10 @@ class Permute(ColumnMask):
         if not self.neighbours:
             return prepared
         columns: dict[str, Any] = {}
-        for block in blocks:
+        for number, block in enumerate(blocks):
             if set(block) & set(fixed):
                 continue
-            sources = _stepped(prepared, block, k, key)
+            sources = _stepped(prepared, block, k, secret(key, "neighbours", number, *block))
             if sources is not None:
                 moved = pick(prepared.frame.select(list(block)), sources)
                 columns |= {name: moved[name] for name in block}
@@ -181,8 +181,8 @@ class Permute(ColumnMask):
     def hand_out(self, state: Masking, blocks: Blocks, key: str, names: tuple[int | str, ...]) -> Masking:
         """Return the state with each block shuffled inside groups."""
         sources: dict[str, IntArray] = {}
-        for block in blocks:
-            order = within(state.labels, secret(key, "permute", *names, *block))
+        for number, block in enumerate(blocks):  # whatever columns are called, no two blocks share their coins
+            order = within(state.labels, secret(key, "permute", *names, number, *block))
             sources |= dict.fromkeys(block, order)
         written = {name: state.column(name)[sources[name]] for name in state.coded if name in sources}
         return replace(state.writing(written), sources={**state.sources, **sources})
@@ -263,7 +263,7 @@ def _require_one_row_each(prepared: Prepared) -> None:
         )
 
 
-def _stepped(prepared: Prepared, block: Sequence[str], k: int, key: str) -> IntArray | None:
+def _stepped(prepared: Prepared, block: Sequence[str], k: int, rng: Generator) -> IntArray | None:
     """For each row of a block with one number, and levels, the row whose cells it gets; None where nothing moves.
 
     A block with a column that can't be read, or with a pseudonym, stays.
@@ -277,7 +277,7 @@ def _stepped(prepared: Prepared, block: Sequence[str], k: int, key: str) -> IntA
         return None
     levels = [levels for numbers, levels in read if numbers is None and levels is not None]
     strata = np.unique(np.column_stack(levels), axis=0, return_inverse=True)[1].reshape(-1) if levels else None
-    return rank_step(ordered[0], k, secret(key, "neighbours", *block), strata)
+    return rank_step(ordered[0], k, rng, strata)
 
 
 def _read(prepared: Prepared, coding: Coding) -> tuple[FloatArray | None, IntArray | None]:
