@@ -49,6 +49,22 @@ BY_NAME = {
     "photo_file": "photographs and images",
     "patient_id": "other unique codes",
     "birth_month": "dates",
+    "doy": "dates",
+    "yday": "dates",
+    "day_of_year": "dates",
+    "姓名": "names",
+    "氏名": "names",
+    "이름": "names",
+    "الاسم": "names",
+    "Фамилия": "names",
+    "ФИО пациента": "names",
+    "barrio": "geographic subdivisions",
+    "arrondissement": "geographic subdivisions",
+    "gmina": "geographic subdivisions",
+    "LSOA11CD": "geographic subdivisions",
+    "nuts3": "geographic subdivisions",
+    "sa2_code": "geographic subdivisions",
+    "pincode": "geographic subdivisions",
 }
 
 
@@ -75,6 +91,9 @@ def test_names_of_columns(name):
         "year",
         "tip",
         "MEDREIMB_IP",
+        "ward_type",
+        "time_of_day",
+        "возраст",
     ],
 )
 def test_innocent_names(name):
@@ -107,6 +126,42 @@ def test_forms_of_values(title):
     assert (finding.n_matching, finding.n_filled) == (PEOPLE, PEOPLE)
 
 
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("call 617-555-1234", "telephone numbers"),
+        ("SSN 123-45-6789", "social security numbers"),
+        ("mail: a@b.org", "e-mail addresses"),
+        ("see www.x.org/anna", "web addresses"),
+        ("from 10.0.3.17", "IP addresses"),
+    ],
+)
+def test_identifiers_inside_short_remarks(text, title):
+    (finding,) = scan(pl.DataFrame({"remark": ["ok"] * (PEOPLE - 1) + [text]})).of(title)
+    assert finding.n_matching == 1
+
+
+PLACES = {
+    "coordinates in one cell": lambda i: f"48.{5200 + i}, 9.{6000 + i % 7}",
+    "a point": lambda i: f"POINT(9.{100 + i} 48.{500 + i % 7})",
+    "degrees": lambda i: f"48°31'{i:02d}\"N 9°3'12\"E",
+    "a plus code": lambda i: f"8FWC{'23456789CF'[i % 10]}X37+{'23456789'[i % 8]}2",
+    "a Japanese postcode": lambda i: f"〒{100 + i % 20}-{i:04d}",
+}
+NETS = {"part of an address": lambda i: f"134.2.{i % 9}.x", "a network": lambda i: f"134.2.{i % 9}.0/24"}
+
+
+@pytest.mark.parametrize("form", PLACES | NETS)
+def test_places_and_networks_by_their_form(form):
+    title = "geographic subdivisions" if form in PLACES else "IP addresses"
+    assert titles(column("x7", (PLACES | NETS)[form])) == {title}
+
+
+def test_bytes_in_which_everybody_differs_are_codes():
+    assert titles(column("x7", lambda i: b"A%d" % i)) == {"other unique codes"}
+    assert not titles(column("x7", lambda i: b"A%d" % (i % 3)))
+
+
 def test_all_eighteen_are_looked_for():
     assert sorted(identifier.letter for identifier in IDENTIFIERS) == list("ABCDEFGHIJKLMNOPQR")
 
@@ -124,6 +179,8 @@ def test_all_eighteen_are_looked_for():
         [True, False] * 20,
         ["10000-20000", "20000-30000"] * 20,
         ["1.2.840.10008", "1.2.840.10009"] * 20,
+        ["Version 10.2", "V 1.2.3.4"] * 20,
+        ["48.52, 9.06", "rho 0.91, 0.88"] * 20,  # two figures each
     ],
 )
 def test_innocent_values(values):

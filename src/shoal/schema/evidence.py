@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 import polars as pl
 
@@ -124,7 +125,19 @@ def words_in(name: str, spoken: Collection[str] = ()) -> tuple[str, ...]:
     Words of other languages are put into English (``Geburtsjahr``: birth, year). `spoken` are languages of the table,
     in which words count that mean something else in English.
     """
-    return (*in_english(words_of(name), spoken), re.sub(r"[^a-z0-9]", "", unaccented(name).lower()))
+    return (*in_english(words_of(name), spoken), *_words_in_other_scripts(name), _in_one_piece(name))
+
+
+def _in_one_piece(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", unaccented(name).lower())
+
+
+def _words_in_other_scripts(name: str) -> list[str]:
+    """The words of a name that have no Latin letter: возраст, 姓名."""
+    if name.isascii():
+        return []
+    parts = re.split(r"[\s\d_.,:/()\[\]-]+", normalize("NFC", name).casefold())
+    return [part for part in parts if part and not _in_one_piece(part)]
 
 
 def words_of(name: str) -> list[str]:

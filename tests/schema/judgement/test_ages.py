@@ -53,6 +53,46 @@ def test_ages_of_full_width_are_ages():
     assert scan(pl.DataFrame({"age": ["９７", "３０"]})).of(AGES)
 
 
+@pytest.mark.parametrize("text", ["٩٧", "९७", "๙๗"])
+def test_ages_in_digits_of_other_scripts_are_ages(text):
+    assert [f.identifier for f in scan(pl.DataFrame({"age": [text, "30"]})).findings] == [AGES]
+    assert not [f.identifier for f in scan(pl.DataFrame({"x7": [text, "30"]})).of(AGES)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "возраст",
+        "Возраст_лет",
+        "年齢",
+        "年龄",
+        "나이",
+        "ηλικία",
+        "גיל",
+        "العمر",
+        "उम्र",
+        "ikä",
+        "yaş",
+        "età",
+        "years_old",
+        "RIDAGEYR",
+    ],
+)
+def test_ages_under_names_of_other_languages_are_pooled(name):
+    table = pl.DataFrame({name: [30, 89, 90, 97], "sex": ["f", "m"] * 2})
+    assert [(f.identifier, f.n_matching) for f in scan(table).findings] == [(AGES, 2)]
+    made = SafeHarbor().apply(prepare(table, shoal.Schema.of(quasi=["sex"], other=[name])), 1).columns[name]
+    assert made.to_list() == [30, 89, 90, 90]
+
+
+@pytest.mark.parametrize("text", ["nonagenarian", "Centenarians", "ninety-five", "in her nineties"])
+def test_ages_in_words_are_pooled(text):
+    table = pl.DataFrame({"age_group": ["adult", "elderly", text, text], "sex": ["f", "m"] * 2})
+    assert [(f.identifier, f.n_matching) for f in scan(table).findings] == [(AGES, 2)]
+    made = SafeHarbor().apply(prepare(table, shoal.Schema.of(quasi=["sex"], other=["age_group"])), 1)
+    assert made.columns["age_group"].to_list() == ["adult", "elderly", "90+", "90+"]
+
+
 @pytest.mark.parametrize("name", ["stage", "dosage", "language", "wage", "agent", "agency"])
 def test_other_words_are_no_ages(name):
     assert not speaks_of_age(name)

@@ -51,6 +51,17 @@ DISGUISES = {
     "the day spelled out": [f"{day:%A}, the {day.day}th day of {day:%B}, {day.year}" for day in DAYS],
     "SAS days with marks between thousands": [f"{sas(day):,}" for day in DAYS],
     "Excel days with a decimal comma": [f"{sas(day) + 21916},5" for day in DAYS],
+    "bullets": [f"{day:%d•%m•%Y}" for day in DAYS],
+    "tildes": [f"{day:%d~%m~%Y}" for day in DAYS],
+    "fraction slashes": [f"{day:%d}\u2044{day:%m}\u2044{day:%Y}" for day in DAYS],
+    "middle dots": [f"{day:%d·%m·%Y}" for day in DAYS],
+    "quarters in German": [f"{(day.month + 2) // 3}. Quartal {day.year}" for day in DAYS],
+    "quarters in French": [f"T{(day.month + 2) // 3}-{day.year}" for day in DAYS],
+    "quarters of the year of accounts": [f"FY{day:%y}Q{(day.month + 2) // 3}" for day in DAYS],
+    "months of the year of accounts": [f"FY{day.year}-M{day:%m}" for day in DAYS],
+    "months as statisticians write": [f"{day.year}M{day:%m}" for day in DAYS],
+    "an unknown day": [f"UN-{day:%b-%Y}".upper() for day in DAYS],
+    "an unknown day last": [f"{day:%Y-%m}-UN" for day in DAYS],
     "seconds at midnight": [int(timedelta(days=sas(day)).total_seconds()) for day in DAYS],
 }
 

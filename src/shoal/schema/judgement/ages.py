@@ -42,15 +42,23 @@ def oldest_allowed(name: str) -> int:
 
 
 def lower_ends(texts: pl.Series) -> pl.Series:
-    """Return the first number in each text: the age, or the lower end of an interval of ages."""
-    return folded(texts.cast(pl.String)).str.extract(r"(\d+)", 1).cast(pl.Int64, strict=False)
+    """Return the first number in each text: the age, or the lower end of an interval of ages.
+
+    Words for ages over 89 (*nonagenarian*) count as more than 90, so that none is taken for the pool of them all.
+    """
+    plain = folded(texts.cast(pl.String))
+    ages = plain.str.extract(r"(\d+)", 1).cast(pl.Int64, strict=False)
+    return ages.set((ages.is_null() & plain.str.contains(_OLD)).fill_null(False), OLDEST + 2)
 
 
+_OLD = r"nonagenarian|centenarian|\bninet(?:y|ies)"
 _AGE = frozenset(
     (
         *("age", "ages", "agep", "agelast", "ageyears", "ageyrs", "ageyr", "agegroup", "agegrp", "agecat", "agegr"),
         *("ageband", "agemonths", "agemos", "agemo", "agemths", "ageweeks", "agewks", "agedays", "alter", "edad"),
         *("idade", "leeftijd", "alder", "wiek", "patage", "ptage", "currage", "respage", "dxage", "admage"),
+        *("ika", "yas", "eta", "yearsold", "ridageyr", "возраст", "вік", "年齢", "年齡", "年龄", "나이", "연령"),
+        *("ηλικία", "גיל", "العمر", "عمر", "उम्र", "आयु", "อายุ"),
     )
 )
 _AGE_STARTS = ("ageat", "ageent", "agediag", "agedx", "ageonset", "alterbei", "ageinyear", "ageinmonth", "ageinday")

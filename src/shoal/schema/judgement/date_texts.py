@@ -33,6 +33,7 @@ _TH = rf"{_D}(?:st|nd|rd|th|er|re|eme|e|o|a|ος)?"
 _Y, _YY = r"((?:1[89]|20)\d\d)", r"'?(\d\d)"
 _S, _W = r" ?[-/._, ] ?", r"[-/._, ']*"
 _WEEK, _ORDINAL = r"(?:0?[1-9]|[1-4]\d|5[0-3])", r"(?:00[1-9]|0[1-9]\d|[12]\d\d|3[0-5]\d|36[0-6])"
+_UNKNOWN = r"(?:un|unk|uu|xx|nk)"
 _HOUR = r"(?:[01]\d|2[0-3])"
 
 
@@ -73,14 +74,19 @@ FORMS: tuple[TextForm, ...] = (
     _form("month in words, day, year", rf"M{_W}{_TH}[-/._, ']+{_Y}"),
     _form("year, month in words, day", rf"{_Y}{_W}M{_W}{_TH}"),
     _form("year, day, month in words", rf"{_Y}{_W}{_TH}{_W}M"),
-    _form("month in words, year", rf"M{_W}{_Y}"),
+    _form("month in words, year", rf"(?:{_UNKNOWN}[-/. ]?)?M{_W}{_Y}"),
+    _form("year, month, unknown day", rf"{_Y}[-/. ]?{_MM}[-/. ]?{_UNKNOWN}"),
+    _form("year of accounts, quarter", r"fy ?'?(\d\d)[-/. ]*q[1-4]", "two digits"),
     _form("year, month in words", rf"{_Y}{_W}M"),
     _form("month/year", rf"{_M}[-/]{_Y}"),
     _form("year-month", rf"{_Y}[-/]{_MM}", accident=0.12),
     _form("month.year", rf"{_MM}[. ]{_Y}", accident=0.12),
     _form("year.month", rf"{_Y}[. ]{_MM}", accident=0.12),
-    _form("year, quarter", rf"{_Y}[-/. ]*[qhs][1-4]"),
-    _form("quarter, year", rf"(?:[qhs] ?[1-4]|[1-4]\.? ?(?:q|qtr|quarter|quartal|trimestre|trim))[-/., ']*{_Y}"),
+    _form("year, quarter", rf"(?:fy ?)?{_Y}[-/. ]*(?:[qhs][1-4]|m{_MM})"),
+    _form(
+        "quarter, year",
+        rf"(?:[qhst] ?[1-4]|[1-4](?:\.|st|nd|rd|th)? ?(?:q|qtr|quarter|quartal|trimestre|trim))[-/., ']*{_Y}",
+    ),
     _form("year, week", rf"{_Y}[- ]?(?:w|kw|cw|wk|week) ?{_WEEK}(?:-?[1-7])?"),
     _form("week, year", rf"(?:w|kw|cw|wk|week|woche) ?{_WEEK}[-/, ]+{_Y}"),
     _form("moment, in one number", rf"{_Y}{_MM}{_DD}{_HOUR}[0-5]\d(?:[0-5]\d(?:[.,]\d+)?)?(?: ?[+-]\d{{4}}|z)?"),
@@ -104,7 +110,9 @@ FORMS: tuple[TextForm, ...] = (
 )
 """The forms; a text has the first that fits."""
 
-_EXIF, _OTHER_MARKS = r"^(\d{4}):(\d\d):(\d\d)", r"(\d) ?[|+;*\\] ?(\d)"
+_EXIF, _OTHER_MARKS = r"^(\d{4}):(\d\d):(\d\d)", r"(\d) ?[|+;*\\~•⁄∕] ?(\d)"
+_QUARTER = r"\bquart(?:al|er|ier)s?\b"  # before the names of days, of which one is within it
+_MIDDLE_DOTS = r"(\d)·(\d{1,2})·(\d)"  # a single one may be a decimal point
 _ROMAN = r"^(\d{1,2})[-/. ]+(?:i{1,3}|iv|vi{0,3}|ix|xi{0,2})[-/. ]+(\d{2,4})"
 _TIME = (
     r"(?:^|[ t:,])\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[ap]\.?m\b\.?)?(?: ?z\b| (?:utc|gmt|[a-z]{2,4}t)\b)?"
@@ -158,9 +166,11 @@ def _tokenised(plain: pl.Series) -> pl.Series:
     text = plain.str.replace(_TIME, " ") if bool(plain.str.contains(r"\d[:th]").any()) else plain
     if bool(text.str.contains(_OTHER_MARKS).any()):
         text = text.str.replace_all(_OTHER_MARKS, "$1/$2").str.replace_all(_OTHER_MARKS, "$1/$2")
+    text = text.str.replace_all(_MIDDLE_DOTS, "$1/$2/$3")
     if bool(text.str.contains(_ROMAN).any()):
         text = text.str.replace(_ROMAN, "$1 M $2")
     if _may_have_words(text):
+        text = text.str.replace_all(_QUARTER, "q")
         text = text.str.replace_many(tokens(), leftmost=True)
         if bool(text.str.contains(f"[{DAY_NAME}{EITHER}]").any()):
             text = text.str.replace(rf"^{EITHER}\.?,? ?(.*[{MONTH}{EITHER}])", "$1").str.replace_all(EITHER, MONTH)

@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-__all__ = ["DAY_NAME", "EITHER", "LANGUAGES", "MONTH", "folded", "tokens"]
+__all__ = ["DAY_NAME", "EITHER", "LANGUAGES", "MONTH", "WESTERN", "folded", "tokens"]
 
 LANGUAGES = [
     "en",
@@ -78,7 +78,8 @@ MONTH, DAY_NAME, EITHER = "M", "D", "E"
 """What stands for the name of a month, of a day of the week, and for a word that may be either (``mar``)."""
 
 _SHORTEST = 3  # letters of the beginning of a month's name that may stand for it
-_DIGITS = {chr(zero + i): str(i) for zero in (0x660, 0x6F0, 0x966, 0x9E6, 0xE50) for i in range(10)}
+_ZEROS = (0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xE50, 0xED0, 0x1040, 0x17E0)
+WESTERN = {chr(zero + i): str(i) for zero in _ZEROS for i in range(10)}
 _EAST = {"年": "-", "년": "-", "月": "-", "월": "-", "日": " ", "일": " ", "号": " ", "號": " "}
 _GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 
@@ -94,7 +95,7 @@ def folded(texts: pl.Series) -> pl.Series:
     low = texts.str.to_lowercase()
     if bool((texts.str.len_bytes() != texts.str.len_chars()).any()):
         low = low.str.normalize("NFKD").str.replace_all(_UNSEEN, "")
-        low = low.str.replace_many({**_DIGITS, **_EAST_FOLDED})
+        low = low.str.replace_many({**WESTERN, **_EAST_FOLDED})
         low = low.str.replace_all(r"\p{Pd}|[\u2212\u2043]", "-").str.replace_all(
             r"[\u2018-\u201b\u02bc\u02b9\u00b4\u2032`]", "'"
         )

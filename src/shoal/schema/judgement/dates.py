@@ -200,7 +200,7 @@ def speaks_of_date(name: str) -> bool:
 
 def speak_of_dates(words: tuple[str, ...]) -> bool:
     """Whether the words of a name do: ``admit_dt`` and ``Aufnahmedatum``, but not ``update`` and ``cigs_per_day``."""
-    if _PER & set(words) or _of(words, _RATES):
+    if _PER & set(words) or "timeofday" in words or _of(words, _RATES):
         return False
     whole = any(word in _DATE or word.startswith(_DATE_STARTS) for word in words)
     return whole or any(word.endswith(_DATE_ENDS) and word not in _NO_DATES for word in words)
@@ -233,6 +233,9 @@ _DATE = frozenset(
         "month",
         "day",
         "weekday",
+        "doy",
+        "yday",
+        "dayofyear",
         "quarter",
         "qtr",
         "yyyymm",

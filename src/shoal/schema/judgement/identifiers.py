@@ -81,8 +81,13 @@ _BYTE = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
 _PHONE = r"(?:\+?1[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}"
 _EMAIL = r"[^@\s,;<>]+@[^@\s,;<>]+\.[A-Za-z]{2,}"
 _URL = r"(?:https?://|www\.)[^\s]+"
+_POINT = (
+    r"-?\d{1,2}\.\d{4,} ?[,; ] ?-?\d{1,3}\.\d{4,}|(?i:point) ?\(.+\)|.*\d° ?\d{1,2}(?:\.\d+)?['′’].*[NSEWO].*"
+    r"|[2-9CFGHJMPQRVWX]{8}\+[2-9CFGHJMPQRVWX]{2,3}"  # latitude and longitude, and plus codes
+)
 _POSTCODE = (
-    r"[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}|[A-Z]\d[A-Z] \d[A-Z]\d|\d{4} [A-Z]{2}"  # of Britain, Canada, the Netherlands
+    r"[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}|[A-Z]\d[A-Z] \d[A-Z]\d|\d{4} [A-Z]{2}|〒 ?\d{3}-?\d{4}"
+    # of Britain, Canada, the Netherlands, Japan
 )
 _COUNTED = ("number", "num", "no", "nbr", "id", "code")
 
@@ -94,7 +99,7 @@ IDENTIFIERS: tuple[Identifier, ...] = (
             "surname firstname lastname fullname fname lname forename givenname familyname maidenname initials "
             "vorname nachname familienname zuname prenom nomdefamille patronyme nombre apellido apellidos cognome "
             "voornaam achternaam fornavn etternavn fornamn efternamn imie nazwisko jmeno prijmeni etunimi sukunimi "
-            "sobrenome",
+            "sobrenome 姓名 氏名 名前 名字 이름 성명 имя фамилия отчество фио الاسم اسم שם όνομα επώνυμο नाम ชื่อ",
         ),
     ),
     _one("E", "fax numbers", "fax faxnumber"),
@@ -136,7 +141,7 @@ IDENTIFIERS: tuple[Identifier, ...] = (
     _one(
         *("O", "IP addresses", "ipaddress ipaddr clientip userip sourceip remoteip loginip"),
         alone="ip",  # elsewhere it is short for inpatient
-        form=rf"^(?:(?:{_BYTE}\.){{3}}{_BYTE}|(?:[0-9A-Fa-f]{{1,4}}:){{7}}[0-9A-Fa-f]{{1,4}}|[0-9A-Fa-f:]*::[0-9A-Fa-f:]*)$",
+        form=rf"^(?:(?:{_BYTE}\.){{3}}(?:{_BYTE}(?:/\d\d?)?|x{{1,3}}|\*)|(?:[0-9A-Fa-f]{{1,4}}:){{7}}[0-9A-Fa-f]{{1,4}}|[0-9A-Fa-f:]*::[0-9A-Fa-f:]*)$",
         inside=rf"(?:^|[^\d.])(?:{_BYTE}\.){{3}}{_BYTE}(?:$|[^\d.])",
     ),
     _one("P", "biometric identifiers", "iris retina", "biometric fingerprint voiceprint faceprint retinal"),
@@ -147,10 +152,12 @@ IDENTIFIERS: tuple[Identifier, ...] = (
     _one(
         *("B", GEOGRAPHIC),
         "zip zipcode postcode postal plz county city town village district puma tract msa fips lat lon parish borough "
-        "municipality precinct ward locality suburb hamlet commune canton hsa hrr cbsa metro geoid geohash",
+        "municipality precinct ward locality suburb hamlet commune canton hsa hrr cbsa metro geoid geohash barrio "
+        "quartier arrondissement kommun kommune gmina powiat lga lsoa msoa datazone fsa pincode pcode cnty nuts3 sa1 "
+        "sa2 sa1code sa2code pc4 pc6",
         "address addr street neighb geocod latitude longitude birthplace birthcity birthcounty placeofbirth "
         "healthservicearea blockgroup censusblock",
-        form=rf"^(?:\d{{5}}-\d{{4}}|{_POSTCODE}|"
+        form=rf"^(?:\d{{5}}-\d{{4}}|{_POSTCODE}|{_POINT}|"
         rf".+ (?:County|Parish|Borough|Township)|.+, ?(?:{'|'.join(STATES)})(?: \d{{5}})?)$",
         least_share=0.2,
     ),
@@ -194,6 +201,8 @@ def named(words: tuple[str, ...]) -> Identifier | None:
     joined = tuple(a + b for a, b in pairwise(words[:-1]))
     everything = (*joined, *words)
     for identifier in IDENTIFIERS:
+        if identifier.title == GEOGRAPHIC and words[-2:-1] == ("type",):
+            continue  # of which type a place is, not which
         if identifier.in_name(everything) or (identifier.title == NAMES and _ends_in_name(words)):
             return identifier
         if identifier.title == DATES and speak_of_dates(words):

@@ -51,6 +51,7 @@ __all__ = [
 LONG = 40
 """Mean length of the different texts of a column from which on they are free text."""
 
+_SHORTEST_REMARK = 12  # bytes: in a shorter text there is no room for a number of a person beside a word
 _FEWEST = 20  # values below which "all differ" says nothing
 
 
@@ -151,7 +152,7 @@ def _matching(identifier: Identifier, distinct: pl.DataFrame) -> int:
     if identifier.title.startswith("vehicle"):
         hit &= values.str.contains(r"\d.*\d") & values.str.contains("[A-Z]")
     if identifier.inside:
-        hit |= (values.str.len_bytes() > 20) & values.str.contains(identifier.inside)
+        hit |= (values.str.len_bytes() > _SHORTEST_REMARK) & values.str.contains(identifier.inside)
     return int(distinct["count"].filter(hit).sum())
 
 
@@ -240,7 +241,7 @@ def _others(column: str, distinct: pl.DataFrame, n: int, year: int | None) -> li
     if n and may_be_small_place(column) and not says_whether(values):
         places = [] if is_state_or_larger(values) else [_plain(column, "B", GEOGRAPHIC, n, n, by_name=True)]
         return [replace(place, by_values=False, judged=False) for place in places]
-    codes = values.dtype == pl.String or values.dtype.is_integer()
+    codes = values.dtype in (pl.String, pl.Binary) or values.dtype.is_integer()
     if codes and len(values) == n >= _FEWEST:
         return [_plain(column, "R", OTHER_CODES, n, n)]
     return []

@@ -25,6 +25,7 @@ from math import exp
 import polars as pl
 
 from shoal.schema.evidence import words_in
+from shoal.schema.judgement.date_words import WESTERN
 from shoal.schema.judgement.places import answers_share, says_whether
 from shoal.schema.judgement.us_places import STATE_OF_ZIP3, STATES
 from shoal.schema.name_words import BODY, LENGTHS, MEASURES, NOT_PLACES, SENSITIVE, WEIGHTS, parts_of
@@ -112,7 +113,7 @@ def three_digits(column: pl.Series, small: Collection[str], *, whole: bool | Non
 
 _MASK = r"[x*#?_.…]*"
 _PREFIX = f"(?:(?:usa?|z|zip|zipcode|zip3|area|{'|'.join(STATES).lower()})[.:#]?)?"
-_CODE = rf"^{_PREFIX}(\d{{1,5}}|\d{{8,9}}){_MASK}$"
+_CODE = rf"^{_PREFIX}([0-9]{{1,5}}|[0-9]{{8,9}}){_MASK}$"
 _DASHED = r"^(\d{5})-(\d{4}|[x*#?_]{4})$|^(\d{3})-(\d{2})$|^(\d{2})-(\d{3})$"
 _MASKED = rf"^{_PREFIX}\d{{3,5}}[x*#?_…]+$"
 
@@ -133,7 +134,9 @@ def _read(values: pl.Series) -> pl.DataFrame:
 
 
 def _plain(values: pl.Series) -> pl.Series:
-    text = values.cast(pl.String).str.normalize("NFKC").str.replace(r"^(\s*\d+)\.0+\s*$", "$1")
+    text = (
+        values.cast(pl.String).str.normalize("NFKC").str.replace_many(WESTERN).str.replace(r"^(\s*\d+)\.0+\s*$", "$1")
+    )
     bare = text.str.replace_all(r"[\s\p{Z}\p{Cf}'’‘`´\x22]", "").str.replace_all(r"\p{Pd}", "-").str.to_lowercase()
     return bare.str.replace(r"-+$", "").str.replace(_DASHED, "$1$2$3$4$5$6").alias("text")
 
