@@ -28,8 +28,11 @@ def says_whether(values: pl.Series) -> bool:
     """Return True if these say who has one, not which (yes and no, 0 and 1, town and country), or nothing at all."""
     if values.dtype == pl.Boolean:
         return True
-    texts = set(_lower(values))
-    return any(texts <= answers for answers in _ANSWERS)
+    for part in (values.head(_A_LOOK), values):  # the first settle most columns
+        texts = set(_lower(part))
+        if not any(texts <= answers for answers in _ANSWERS):
+            return False
+    return True
 
 
 def answers_share(distinct: pl.DataFrame) -> float:
@@ -45,6 +48,7 @@ def _lower(values: pl.Series) -> pl.Series:
     return values.cast(pl.String).str.strip_chars().str.to_lowercase()
 
 
+_A_LOOK = 64
 _ANSWERS = (
     frozenset(("yes", "no", "y", "n", "true", "false", "t", "f", "unknown", "*")),
     frozenset(("0", "1", "0.0", "1.0")),
