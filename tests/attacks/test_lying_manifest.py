@@ -227,7 +227,7 @@ def test_a_claim_that_the_report_has_and_the_manifest_lacks_fails(room, tmp_path
     """A worse figure is taken out of the manifest alone, or out of the report alone."""
     folder = forged(room, tmp_path, "masked", lambda claims: claims.remove(of(claims, FOUND)))
     found = shoal.verify(folder)
-    assert [one.name for one in found.checks if one.holds is False] == ["report"]
+    assert [one.name for one in found.checks if one.holds is False] == ["claims in the report"]
     page = (room / "masked" / "report.html").read_text()
     assert "finds the right person in" in page
 

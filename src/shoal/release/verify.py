@@ -329,7 +329,7 @@ class _Seen:
         section = str(claims_section([Claim.from_dict(claim) for claim in self.words["claims"]]))
         same = section in path.read_text(encoding="utf-8", errors="replace")
         text = "the claims of the manifest, word for word" if same else "has other claims than the manifest"
-        return [Check(name="report", holds=same, detail=text)]
+        return [Check(name="claims in the report", holds=same, detail=text)]
 
     def _claim(
         self,
