@@ -37,7 +37,7 @@ def test_free_text_is_refused_without_a_word_of_it(role):
 def test_it_is_dropped_or_allowed():
     assert "note" not in released("identifier").table.columns
     allowed = released("other", allow=["note"])
-    assert "note: free text stays, as a person has said so" in allowed.notes
+    assert "note: a person looked at it and allowed it to leave as it is" in allowed.notes
 
 
 SPANS = st.lists(

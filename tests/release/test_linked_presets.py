@@ -47,7 +47,7 @@ def test_an_identifier_in_a_table_of_events_is_refused_by_its_table(tables):
     schema = shoal.LinkedSchema.from_dict(words)
     mail = pl.Series("email", [f"p{i}@example.org" for i in range(len(tables["visits"]))])
     given = {**tables, "visits": tables["visits"].with_columns(mail)}
-    with pytest.raises(GuaranteeError, match="table 'visits', SafeHarbor") as error:
+    with pytest.raises(GuaranteeError, match=r"column 'visits\.email' \(contact") as error:
         shoal.anonymize(given, schema, preset=SAFE)
     assert "example.org" not in str(error.value)
     with pytest.raises(GuaranteeError, match="email"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,6 +27,10 @@ shoal apply policy.json february.csv --out february
 def apply(
     policy: Annotated[Path, typer.Argument(help="Policy in JSON, by `shoal coarsen --policy`.")],
     file: File = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(help="Keep a column that merely looks like an identifier or free text. Repeatable."),
+    ] = None,
     *,
     to: Destination,
     pseudonym: PseudonymOptions,
@@ -46,6 +50,7 @@ def apply(
         step("reading")
         source = reading.source(file, "apply", rules.schema)
         with registering.opened(source, to) as register:
-            release = rules.apply(source, pseudonyms=pseudonyms, register=register, progress=step)
+            given: dict[str, Any] = {"pseudonyms": pseudonyms, "register": register, "allow": tuple(allow or ())}
+            release = rules.apply(source, **given, progress=step)
             to.write(release, step)
     to.tell(release)

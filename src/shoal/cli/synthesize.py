@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
@@ -90,9 +91,10 @@ def synthesize(
     held = rules.held
     engine = engine.chosen(file if to.sample is None else None)
     if not engine.in_memory:
-        given_too = {"--preset": rules.preset, "--sample": to.sample, "--control": control, "--allow": rules.allow}
+        given_too = {"--preset": rules.preset, "--sample": to.sample, "--control": control}
         engine.refuse(given_too, reading)
-        _on_engine(required(file, "FILE", "synthesize"), schema, recipe, to, budget, engine, reading, recipient)
+        allow = tuple(rules.allow or ())
+        _on_engine(required(file, "FILE", "synthesize"), schema, recipe, to, budget, engine, reading, recipient, allow)
         return
     with steps() as step:
         source, roles = open_input(file, schema, to, reading, step, "synthesize")
@@ -121,11 +123,17 @@ def _on_engine(
     engine: EngineOptions,
     reading: Reading,
     recipient: str | None,
+    allow: Sequence[str],
 ) -> None:
     roles = Schema.read(required(schema, "--schema FILE", "synthesize"))
     target = required(to.out, "--out FOLDER", "synthesize")
     shoal.release.check_on(recipe, roles, format=to.format)
-    words: dict[str, Any] = {"delimiter": reading.delimiter, "overwrite": to.overwrite, "format": to.format}
+    words: dict[str, Any] = {
+        "delimiter": reading.delimiter,
+        "overwrite": to.overwrite,
+        "format": to.format,
+        "allow": allow,
+    }
     with _account(account_place(file), recipe, budget) if budget.account else nullcontext() as account:
         if account is not None:
             words["register"] = register_in(account, recipient)

@@ -1,9 +1,9 @@
 """Free text: never released as it stands. It is refused, dropped, or scrubbed by Presidio and then allowed by a person.
 
 A column is free text if its texts are long and mostly differ (`shoal.compliance.scan`). No rule can say what such a
-text gives away, so a release that would hold one stops and names the column. Three ways lead on: give the column the
-role identifier, and it is dropped; let Presidio (extra ``text``) replace what it recognises, count what was replaced,
-and look; or allow it.
+text gives away, so a release that would hold one stops at the gate (`shoal.release.gate`) and names the column. Three
+ways lead on: give the column the role identifier, and it is dropped; let Presidio (extra ``text``) replace what it
+recognises, count what was replaced, and look; or allow it.
 
 Promised by `scrub`: what Presidio recognised is replaced by its kind, and counted. Not promised: that it recognises
 everything. Names need a language model; without one only what has a form is found (numbers, addresses, dates).
@@ -12,7 +12,7 @@ everything. Names need a language model; without one only what has a form is fou
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -20,53 +20,14 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from shoal.compliance.scan import scan
-from shoal.errors import ColumnError, GuaranteeError, ParameterError
+from shoal.errors import ColumnError, ParameterError
 from shoal.extras import need
-from shoal.frame import Frame, adopt, enter, leave, series, with_columns
-from shoal.schema.judgement.identifiers import FREE_TEXT
-from shoal.schema.judgement.judge import LONG
+from shoal.frame import adopt, enter, leave, series, with_columns
 
-__all__ = ["LONG", "SHORT", "Scrubbed", "Span", "check_free_text", "refuse_free_text", "replaced", "scrub"]
+__all__ = ["Scrubbed", "Span", "replaced", "scrub"]
 
 Span: TypeAlias = tuple[int, int, str, float]
 """Where something was recognised: start, end, what kind, and how surely."""
-
-SHORT = 20
-"""Mean length of texts up to which no scan needs to look at them."""
-
-
-def check_free_text(table: Any, columns: Iterable[str], allowed: Iterable[str]) -> tuple[str, ...]:
-    """Refuse free text among `columns` that nobody has allowed; the columns that were allowed, for a note."""
-    frame = enter(table)
-    long = [name for name in columns if name in frame.columns and _is_long(_readable(frame, name))]
-    texts = [finding.column for finding in scan(frame, columns=long).of(FREE_TEXT)] if long else []
-    refuse_free_text([name for name in texts if name not in set(allowed)])
-    return tuple(texts)
-
-
-def refuse_free_text(refused: Sequence[str]) -> None:
-    """Stop a release that would hold these columns of free text."""
-    if refused:
-        raise GuaranteeError(
-            "release",
-            "must not contain free text as it stands",
-            got=", ".join(f"column '{name}'" for name in refused),
-            hint="Give it the role identifier to drop it, replace what names people (shoal scrub), or allow it "
-            "(--allow) once you have looked.",
-        )
-
-
-def _readable(frame: Frame, name: str) -> pl.Series:
-    """A column to look for texts in; of a mix of types, which one left-out person can make, its texts alone."""
-    try:
-        return series(frame, name)
-    except ColumnError:
-        return pl.Series(name, [value for value in frame[name].to_list() if isinstance(value, str)], dtype=pl.String)
-
-
-def _is_long(column: pl.Series) -> bool:
-    return column.dtype == pl.String and float(column.str.len_chars().mean() or 0.0) >= SHORT  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,8 +26,9 @@ from shoal.mask import GaussianDither
 from shoal.pseudonym import Pseudonyms
 from shoal.recipe import Anonymization, Coarsening, LinkedRecipe, Made, Mask, Progress, Recipe, Run, Synthesis, quiet
 from shoal.recipe.linked import for_schema
+from shoal.release.gate import allowed_facts, allowed_in, check_leaving, check_written
 from shoal.release.linked import read_input
-from shoal.release.preset_rules import Rewritten, first_steps, free_text, held_to, preset_for, tables_after
+from shoal.release.preset_rules import Rewritten, first_steps, held_to, preset_for, tables_after
 from shoal.release.pseudonyms import check_codes, check_pseudonyms, under_pseudonyms
 from shoal.release.registering import Entering
 from shoal.release.release import Release, SyntheticRelease, checked_seed
@@ -87,8 +88,8 @@ def make(
         Rules that the finished table is held to (a name, or a `Preset` with the year of the data and allowed columns),
         and whether to release although a check fails. Its own steps come before groups and masks.
     allow
-        Columns of free text that a person has looked at and that stay; any other is refused. Of linked tables by
-        name, or as ``TABLE.COLUMN``.
+        Columns that a person has looked at and that stay, although they seem to name people (numbers of people or
+        records, names, addresses, free text); any other is refused. Of linked tables by name, or as ``TABLE.COLUMN``.
     pseudonyms
         Key, scope and format of the pseudonyms that the schema wants.
     control
@@ -110,6 +111,7 @@ def make(
     paying: dict[str, Any] = {"account": account, "digest": digest}
     run = Run(seed=number, key=secret, seeded=seed is not None, progress=progress or quiet, groups=groups, **paying)
     rules = preset_for(preset, recipe)
+    allowed = allowed_in(recipe, rules, allow)
     entering = Entering.of(register, same_groups_as, beside, given, schema, recipe, run)
     held_back: dict[str, Any] = {}
     if entering is not None and entering.same_groups is not None:
@@ -118,7 +120,7 @@ def make(
     if isinstance(schema, LinkedSchema):
         _check_linked(recipe)
         check_codes(recipe, pseudonyms, rules)
-        texts = free_text(given, schema, rules, recipe, allow)
+        check_leaving(given, schema, recipe, allowed)
         done = tables_after(given, schema, rules, recipe)
         first = Rewritten(table=given, schema=schema.persons.whole, facts=done.facts, steps=done.steps)
         made = recipe.run(done.tables, done.schema, replace(run, pseudonyms=pseudonyms))
@@ -127,7 +129,7 @@ def make(
         check_pseudonyms(schema, recipe, pseudonyms, rules)
         named = given if pseudonyms is None else under_pseudonyms(given, schema, pseudonyms)
         named, worked = _counting_persons(named, schema)
-        texts = free_text(named, schema, rules, recipe, allow)
+        check_leaving(named, schema, recipe, allowed)
         first = first_steps(named, worked, rules, recipe)
         made = recipe.run(first.table, first.schema, run)
     kind = Release if made.model is None else SyntheticRelease
@@ -135,7 +137,7 @@ def make(
         table=_table(made, given),
         schema=made.prepared.schema,
         recipe=recipe,
-        facts=(*texts, *first.facts, *made.facts),
+        facts=(*allowed_facts(schema, allowed), *first.facts, *made.facts),
         labels=made.labels,
         source_rows=made.source_rows,
         seed=number,
@@ -155,6 +157,8 @@ def make(
         linked=made.linked,
         **held_back,
     )
+    persons = given if made.linked is None else given[made.linked.schema.persons.name]
+    check_written(persons, release.frame, release.schema, recipe, allowed)
     held = release if rules is None else held_to(release, rules, accept=accept)
     return held if entering is None else entering.entered(held)
 
@@ -231,7 +235,8 @@ def anonymize(
         Rules that the finished table is held to, by name (`shoal.compliance.presets`), after their own steps have
         rewritten the table; and whether to release although a check fails.
     allow
-        Columns of free text that a person has looked at and that stay; any other is refused.
+        Columns that a person has looked at and that stay, although they seem to name people (numbers of people or
+        records, names, addresses, free text); any other is refused.
     events
         What is done to the events of linked tables, one method or several; default: nothing but new keys.
     pseudonyms
@@ -349,7 +354,8 @@ def coarsen(
     accept
         Whether to release although a check of the preset fails; what it found is then among the notes.
     allow
-        Columns of free text that a person has looked at and that stay; any other is refused.
+        Columns that a person has looked at and that stay, although they seem to name people (numbers of people or
+        records, names, addresses, free text); any other is refused.
     pseudonyms
         Key, scope and format of the pseudonyms, where the schema wants some (`shoal.pseudonym`).
     register
@@ -391,6 +397,7 @@ def synthesize(
     *,
     rows: int | None = None,
     account: Any = None,
+    allow: Sequence[str] = (),
     seed: int | None = None,
     engine: str,
     memory: str | None = None,
@@ -409,6 +416,7 @@ def synthesize(
     control: Any = None,
     preset: str | Preset | None = None,
     accept: bool = False,
+    allow: Sequence[str] = (),
     register: Register | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
@@ -425,6 +433,7 @@ def synthesize(
     control: Any = None,
     preset: str | Preset | None = None,
     accept: bool = False,
+    allow: Sequence[str] = (),
     register: Register | None = None,
     seed: int | None = None,
     engine: str | None = None,
@@ -449,6 +458,9 @@ def synthesize(
     preset, accept
         Rules that the public domain and the drawn rows are held to, by name, and whether to release although a check of
         the rows fails; a preset that counts persons can't be met by rows of nobody.
+    allow
+        Columns that a person has looked at and that stay, although what is drawn from their public levels seems to name
+        people; any other is refused.
     register
         The register of releases (`shoal.Register`) that the release is entered in.
     seed
@@ -473,7 +485,8 @@ def synthesize(
     name = _engine_for(table, schema, engine, memory)
     if name != "memory":
         words: dict[str, Any] = {"seed": seed, "memory": memory, "account": account, "progress": progress}
-        return _on(name, table, schema, recipe, words | {"register": register}, preset=preset, control=control)
+        words |= {"register": register, "allow": allow}
+        return _on(name, table, schema, recipe, words, preset=preset, control=control)
     table = read_input(table, schema) if isinstance(table, str | Path) else table
     return make(
         table,
@@ -483,6 +496,7 @@ def synthesize(
         control=control,
         preset=preset,
         accept=accept,
+        allow=allow,
         register=register,
         seed=seed,
         progress=progress,

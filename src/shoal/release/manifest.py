@@ -76,7 +76,7 @@ ENTRIES = frozenset(
             "claims",
         ),
         *("risk", "utility", "measures", "account", "notes", "pseudonyms", "register", "tables", "versions"),
-        *("files", "decision"),
+        *("files", "decision", "allowed"),
     )
 )
 """What a manifest has entries of; no other leaves."""
@@ -102,6 +102,7 @@ def manifest(release: Release, *, file: str, sha256: str, key: str, created: str
         "claims": [claim.to_dict() for claim in release.outside_claims],
         **_measures(release),
         **({} if release.spending is None else {"account": release.spending.to_dict()}),
+        **held_allowed(release.facts),
         "notes": list(sentences(release.facts, outside=True)),
         **({} if release.pseudonyms is None else {"pseudonyms": release.pseudonyms.to_dict()}),
         **({} if release.beside is None else {"register": release.beside.outside()}),
@@ -120,6 +121,17 @@ def _rules(release: Release) -> dict[str, Any]:
     """The rules that the rows are said to obey; they are public knowledge."""
     rules = checkable_rules(release.pair)
     return {"rules": [rule.to_dict() for rule in rules]} if rules else {}
+
+
+def allowed_columns(facts: Sequence[Fact]) -> list[str]:
+    """The columns that a person looked at and allowed to leave as they are."""
+    return [str(fact.values["allowed"]) for fact in facts if "allowed" in fact.values]
+
+
+def held_allowed(facts: Sequence[Fact]) -> dict[str, Any]:
+    """The same as an entry of a manifest, where there are some."""
+    found = allowed_columns(facts)
+    return {"allowed": found} if found else {}
 
 
 def held_preset(preset: Preset | None, recipe: Recipe, facts: Sequence[Fact]) -> dict[str, Any]:
@@ -157,6 +169,8 @@ def replay_text(release: Release, *, file: str, sha256: str, key: str, created: 
         words["pseudonyms"] = release.pseudonyms.to_dict()
     if release.preset is not None:
         words["preset"] = preset_words(release.preset, release.recipe)
+    if found := allowed_columns(release.facts):
+        words["allow"] = found
     if release.beside is not None:
         words["register"] = {n: value for n, value in release.beside.to_dict().items() if value is not None}
     if source is not None:
@@ -273,7 +287,7 @@ def replay(
         key=words["pairing"],
         preset=read_preset(words.get("preset")),
         accept=True,
-        allow=[column.name for one in _schemas(schema) for column in one.columns],
+        allow=words.get("allow", ()),
         pseudonyms=recorded_pseudonyms(words, key),
         beside=beside,
         groups=_recorded_groups(Path(path)),
@@ -287,10 +301,6 @@ def _recorded_groups(path: Path) -> IntArray | None:
     if not file.is_file():
         return None
     return pl.read_parquet(file)["group"].to_numpy().astype(np.int64)
-
-
-def _schemas(schema: Schema | LinkedSchema) -> list[Schema]:
-    return [schema] if isinstance(schema, Schema) else [table.columns for table in schema.tables]
 
 
 def recorded_pseudonyms(words: Mapping[str, Any], key: ProjectKey | None) -> Pseudonyms | None:

@@ -22,7 +22,7 @@ column, and the conditions. No row, count, loss or level number is in it. Steps 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -40,6 +40,7 @@ from shoal.files import Source, write_text
 from shoal.frame import enter, series
 from shoal.pseudonym import Pseudonyms
 from shoal.recipe import Coarsening, Progress
+from shoal.release.gate import GATE
 from shoal.release.make import make
 from shoal.release.registering import held_against, known_people, without_held
 from shoal.release.release import Release
@@ -109,6 +110,7 @@ class Policy:
         *,
         pseudonyms: Pseudonyms | None = None,
         register: Register | None = None,
+        allow: Sequence[str] = (),
         seed: int | None = None,
         progress: Progress | None = None,
     ) -> Release:
@@ -119,7 +121,7 @@ class Policy:
         table
             Rows of people who are in no earlier release, of any dataframe type or read with `read_source`; with a
             register also of people who are.
-        pseudonyms, seed, progress
+        pseudonyms, allow, seed, progress
             As for `shoal.coarsen`.
         register
             The register of releases that the release is held against and entered in.
@@ -129,7 +131,7 @@ class Policy:
         GuaranteeError
             The conditions don't hold for these rows with the suppression that the policy allows.
         """
-        given: dict[str, Any] = {"pseudonyms": pseudonyms, "seed": seed, "progress": progress}
+        given: dict[str, Any] = {"pseudonyms": pseudonyms, "seed": seed, "progress": progress, "allow": allow}
         if register is None:
             return self._made(table, **given)
         found, known, rest, held = self._not_alone(table, register, given)
@@ -139,6 +141,8 @@ class Policy:
         try:
             return make(table, self.schema, self.recipe, **given)
         except GuaranteeError as error:
+            if error.owner == GATE:
+                raise
             raise GuaranteeError(
                 "policy",
                 f"k = {self.conditions['k']} no longer holds for these rows at the levels that were fitted",

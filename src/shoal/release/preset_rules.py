@@ -25,7 +25,6 @@ import polars as pl
 from shoal.claim import Claim
 from shoal.coarsening import Coarsener
 from shoal.compliance import preset as find_preset
-from shoal.compliance.free_text import check_free_text
 from shoal.compliance.presets import PRESETS, Check, Preset, removed_by_name
 from shoal.conform import Prepared, check_columns
 from shoal.errors import GuaranteeError, ParameterError
@@ -51,7 +50,6 @@ __all__ = [
     "checks_of_events",
     "event_checks",
     "first_steps",
-    "free_text",
     "given_year",
     "held_to",
     "not_looked_at",
@@ -61,7 +59,6 @@ __all__ = [
     "read_preset",
     "require_held",
     "shared_events",
-    "shown",
     "tables_after",
 ]
 
@@ -87,38 +84,6 @@ def preset_for(preset: str | Preset | None, recipe: Recipe) -> Preset | None:
             hint=f"Hold a synthesis to its epsilon, or to one of {others}.",
         )
     return found
-
-
-def free_text(
-    table: Any, schema: Schema | LinkedSchema, preset: Preset | None, recipe: Recipe, allow: Sequence[str]
-) -> tuple[Fact, ...]:
-    """Refuse free text that would be released as it stands; what a person has allowed is noted, for inside.
-
-    A column of linked tables is allowed by its name, or as ``TABLE.COLUMN``.
-    """
-    if not recipe.is_of_people:
-        return ()
-    steps = (*recipe.methods, *(() if preset is None else preset.first))
-    allowed = {*allow, *(name for step in steps for name in getattr(step, "allow", ()))}
-    if isinstance(schema, LinkedSchema):
-        texts = [text for one in schema.tables for text in _of_linked(table, one, recipe, allowed)]
-    else:
-        texts = list(check_free_text(table, shown(schema, recipe), allowed))
-    return tuple(Fact(says="{column}: free text stays, as a person has said so", column=name) for name in texts)
-
-
-def _of_linked(tables: Any, table: LinkedTable, recipe: Recipe, allowed: set[str]) -> tuple[str, ...]:
-    if not isinstance(tables, Mapping) or table.name not in tables:
-        return ()  # said when the tables are held to their schema
-    own = {name.removeprefix(f"{table.name}.") for name in allowed}
-    columns = shown(table.columns, recipe if table.parent is None else None)
-    return check_free_text(tables[table.name], columns, own)
-
-
-def shown(schema: Schema, recipe: Recipe | None) -> list[str]:
-    """The columns whose cells a release may hold as they came."""
-    rewritten = {"quasi"} if recipe is not None and recipe.rewrites_quasi else set()
-    return [c.name for c in schema.released.columns if c.role not in {"weight", *rewritten} and not c.pseudonym]
 
 
 def first_steps(table: Any, schema: Schema, preset: Preset | None, recipe: Recipe) -> Rewritten:

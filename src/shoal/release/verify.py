@@ -27,13 +27,16 @@ from shoal.engine import Engine
 from shoal.engine.memory import MemoryEngine
 from shoal.errors import FileError, InputError, ParameterError, ShoalError
 from shoal.files import read_table, sha256
+from shoal.frame import enter
 from shoal.recipe import read_recipe
 from shoal.record import Record
 from shoal.release.contents import faults, files_of, parts_of
 from shoal.release.folders import FORMER, MANIFEST, REPORT, SIGNATURE, is_parts, is_table, place, replay_of
+from shoal.release.gate import judged_when_written, naming
 from shoal.release.linked import JOINT, WrittenTables, linked_files, readable
 from shoal.release.manifest import read_manifest, read_replay
 from shoal.release.minisign import PublicKey, Signature
+from shoal.release.on_engine.gate import naming_written_on
 from shoal.release.on_engine.preset import findings_on
 from shoal.release.preset_rules import event_checks, not_looked_at, shared_events
 from shoal.release.recheck import Parts, Recount, Repeated, fits_input, recount, repeat, repeat_parts
@@ -376,12 +379,30 @@ def _shape(table: pl.DataFrame | Parts, words: Mapping[str, Any]) -> list[Check]
     named = table.columns == words["output"]["columns"] and set(table.columns) == set(words["columns"])
     gone = not set(table.columns) & set(words.get("removed", ()))
     hidden = [name for name, c in words["columns"].items() if c["role"] in ("identifier", "unit")]
+    hidden += [name for name in _naming(table, words) if name not in hidden]
+    listed = f": {', '.join(repr(name) for name in hidden)}" if hidden else ""
+    seen = _allowed(words)
+    allowed = f"; allowed by a person: {', '.join(map(repr, sorted(seen)))}" if seen else ""
     return [
         Check(name="columns", holds=named, detail=f"{len(table.columns)} columns, as in the manifest"),
         Check(name="removed columns", holds=gone, detail="none of them is in the table" if gone else "still there"),
-        Check(name="roles", holds=not hidden, detail=f"{len(hidden)} columns of people's names or numbers released"),
+        Check(
+            name="roles",
+            holds=not hidden,
+            detail=f"{len(hidden)} columns of people's names or numbers released{listed}{allowed}",
+        ),
         Check(name="rows", holds=len(table) == words["output"]["rows"], detail=f"{len(table):,} rows"),
     ]
+
+
+def _naming(table: pl.DataFrame | Parts, words: Mapping[str, Any]) -> list[str]:
+    """The columns that name people by their written cells, and that nobody is said to have allowed."""
+    schema, recipe, allowed = _schema(words), read_recipe(words["recipe"]), _allowed(words)
+    if isinstance(table, pl.DataFrame):
+        frame = enter(table)
+        found = naming(frame, judged_when_written(schema, frame, recipe))
+        return [name for name in found if name not in allowed]
+    return list(naming_written_on(table.engine, table.relation, schema, recipe, allowed))
 
 
 def _preset(
@@ -439,12 +460,15 @@ def _of_events(
 
 def _allowed(words: Mapping[str, Any]) -> set[str]:
     """The columns that a person is said to have looked at and let stand."""
-    return {name for step in _fixed_steps(words) if isinstance(step.get("allow"), list) for name in step["allow"]}
+    listed = words.get("allowed", [])
+    own = {name for name in listed if isinstance(name, str)} if isinstance(listed, list) else set()
+    return own | {name for step in _fixed_steps(words) if isinstance(step.get("allow"), list) for name in step["allow"]}
 
 
 def _fixed_steps(words: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The steps of a preset: in the chain of coarseners, or beside another recipe."""
-    first = words["preset"].get("first", [])
+    preset = words.get("preset", {})
+    first = preset.get("first", []) if isinstance(preset, Mapping) else []
     steps = [*words["recipe"].get("coarsen", []), *(first if isinstance(first, list) else [])]
     return [step for step in steps if isinstance(step, Mapping)]
 

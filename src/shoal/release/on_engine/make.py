@@ -20,13 +20,14 @@ from shoal.errors import InputError, ParameterError
 from shoal.recipe import Anonymization, Coarsening, Progress, Recipe, Synthesis, quiet, read_recipe
 from shoal.register.beside_earlier import Beside
 from shoal.release.folders import MODEL, staged
+from shoal.release.gate import allowed_facts, allowed_in
 from shoal.release.manifest import read_replay, recorded_pseudonyms
 from shoal.release.on_engine.anonymize import EngineMade, anonymize_relation, class_sizes
 from shoal.release.on_engine.cells import Plan, check_recipe
 from shoal.release.on_engine.coarsen import check_by_cells, coarsen_by_cells
 from shoal.release.on_engine.conform import prepare_relation, with_texts
 from shoal.release.on_engine.first_steps import is_first_step, rewritten_on
-from shoal.release.on_engine.free_text import check_texts_on
+from shoal.release.on_engine.gate import check_leaving_on, check_written_on
 from shoal.release.on_engine.generalize import generalize_relation
 from shoal.release.on_engine.named_people import check_people
 from shoal.release.on_engine.preset import held_to_preset
@@ -35,7 +36,7 @@ from shoal.release.on_engine.registering import EngineEntering, nobodys_entry
 from shoal.release.on_engine.synthesize import check_synthesis, synthesize_relation
 from shoal.release.on_engine.write import EngineRun, FilesRelease, Origin, Stamp, write_evidence
 from shoal.release.on_engine.written_table import check_written, in_order
-from shoal.release.preset_rules import MEASURED, preset_for, read_preset, shown
+from shoal.release.preset_rules import MEASURED, preset_for, read_preset
 from shoal.release.pseudonyms import check_pseudonyms
 from shoal.release.registering import Entry
 from shoal.report.decision import Decision
@@ -82,7 +83,7 @@ def release_files(
     account
         The account that a synthesis is charged to, before any noise is drawn.
     allow
-        Columns of free text that a person has looked at and that stay; any other is refused.
+        Columns that a person has looked at and that stay, although they seem to name people; any other is refused.
     register
         The register that the release is held against and entered in.
     pseudonyms
@@ -151,8 +152,11 @@ def _made_on(
     task = _Task(engine=engine, relation=relation, schema=run.declared, run=run, **given)
     check_people(engine, relation, run.declared)
     if not run.recipe.is_of_people:
+        allowed = allowed_in(run.recipe, run.preset, allow)
         counted, worked = with_persons_on(engine, relation, run.declared)
         made = runner_of(run.recipe)(replace(task, relation=counted, schema=worked))
+        check_written_on(engine, relation, made.relation, made.schema, run.recipe, allowed)
+        made = replace(made, facts=(*allowed_facts(run.declared, allowed), *made.facts))
         return made, None if register is None else nobodys_entry(register, engine, relation, run.declared)
     if register is None:
         return _of_people(task, allow), None
@@ -181,13 +185,14 @@ def _of_people(task: _Task, allow: Sequence[str]) -> EngineMade:
     if run.pseudonyms is not None:
         relation = under_pseudonyms_on(engine, relation, run.declared, run.pseudonyms)
     first = _first_steps(run)
-    allowed = {*allow, *(name for step in first for name in getattr(step, "allow", ()))}
-    check_texts_on(engine, relation, shown(run.declared, run.recipe), sorted(allowed))
+    allowed = allowed_in(run.recipe, run.preset, allow)
+    check_leaving_on(engine, relation, run.declared, run.recipe, allowed)
     counted, worked = with_persons_on(engine, relation, run.declared)
     now = rewritten_on(engine, counted, worked, first)
     made = runner_of(run.recipe)(replace(task, relation=now.relation, schema=now.schema))
+    check_written_on(engine, relation, made.relation, made.schema, run.recipe, allowed)
     by_preset = [MEASURED] if now.relation is not counted and not run.recipe.has_preset_steps else []
-    made = replace(made, facts=(*now.facts, *by_preset, *made.facts))
+    made = replace(made, facts=(*allowed_facts(run.declared, allowed), *now.facts, *by_preset, *made.facts))
     if run.preset is None:
         return made
     n_rows = engine.known(relation, [])[ROWS]
@@ -353,7 +358,7 @@ def repeat_files(
         key=words["pairing"],
         plan=Plan(**words["cells"]),
         overwrite=overwrite,
-        allow=[column.name for column in schema.columns],
+        allow=words.get("allow", ()),
         pseudonyms=recorded_pseudonyms(words, project_key),
         format=words["output"]["file"].rpartition(".")[2],
         preset=read_preset(words.get("preset")),

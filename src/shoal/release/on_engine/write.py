@@ -20,7 +20,15 @@ from shoal.fact import Fact, sentences
 from shoal.files import sha256, write_text
 from shoal.recipe import Recipe
 from shoal.release.folders import MANIFEST, REPLAY, REPORT, parts_pattern
-from shoal.release.manifest import FORMAT, column_words, commitment, held_preset, versions
+from shoal.release.manifest import (
+    FORMAT,
+    allowed_columns,
+    column_words,
+    commitment,
+    held_allowed,
+    held_preset,
+    versions,
+)
 from shoal.release.on_engine.anonymize import EngineMade
 from shoal.release.on_engine.cells import Plan
 from shoal.release.on_engine.report import aggregates_of
@@ -202,6 +210,7 @@ def write_evidence(
         **held_preset(run.preset, run.recipe, done.facts),
         "claims": [claim.to_dict() for claim in done.claims],
         "measures": _ON_A_SAMPLE if done.attacked else _NOT_MEASURED,
+        **held_allowed(done.facts),
         "notes": list(sentences(done.facts, outside=True)),
         **({} if made.spending is None else {"account": made.spending.to_dict()}),
         **({} if run.pseudonyms is None else {"pseudonyms": run.pseudonyms.to_dict()}),
@@ -233,6 +242,8 @@ def _replay_text(done: FilesRelease, run: EngineRun, origin: Origin, digest: str
         replay["preset"] = preset_words(run.preset, run.recipe)
     if done.beside is not None:
         replay["register"] = {name: value for name, value in done.beside.to_dict().items() if value is not None}
+    if found := allowed_columns(done.facts):
+        replay["allow"] = found
     return "# Internal: never publish it.\n" + tomli_w.dumps(replay)
 
 
