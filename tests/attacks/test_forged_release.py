@@ -205,7 +205,9 @@ class TestClaimsThatTheFileContradicts:
         assert found.exit_code == 3, "its sentence doesn't say what such a claim says"
         assert set(failed(found)) == {"epsilon-DP 0.01"}
         edit(raw, lambda words: words["claims"].clear())
-        assert set(failed(shoal.verify(raw))) == {"claims in the report"}, "which still has the claims that were taken out"
+        assert set(failed(shoal.verify(raw))) == {"claims in the report"}, (
+            "which still has the claims that were taken out"
+        )
         assert shoal.verify(raw, signer=there / "publisher.pub").exit_code == 3
 
     def test_no_quasi_identifier_is_no_way_to_a_large_k(self, there):

@@ -141,7 +141,9 @@ def test_a_person_has_to_decide(page: str, read_page: Callable[[str], Any]) -> N
 def test_few_left_out_can_not_be_counted(tmp_path: Path, read_page: Callable[[str], Any]) -> None:
     """Where 2 of 62 were suppressed, the page knows of the 60 only: 31 of 60 before and after."""
     rare = pl.DataFrame({"a": ["rare", "odd"], "b": ["x", "y"], "y": [1.0, 2.0]})
-    common = pl.DataFrame({"a": ["common"] * 60, "b": ["x"] * 31 + ["y"] * 29, "y": [float(i) for i in range(60)]})
+    common = pl.DataFrame(
+        {"a": ["common"] * 60, "b": ["x"] * 31 + ["y"] * 29, "y": [1.5 * (i % 40) for i in range(60)]}
+    )
     schema = Schema.of(quasi=["a"], sensitive=["b", "y"])
     method = shoal.Generalize(k=K, suppression=0.2, limits={"a": 0})
     release = shoal.coarsen(pl.concat([common, rare]), schema, method, seed=1)

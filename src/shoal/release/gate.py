@@ -72,7 +72,7 @@ def check_leaving(table: Any, schema: Schema | LinkedSchema, recipe: Recipe, all
 
 def check_written(original: Any, written: Frame, schema: Schema, recipe: Recipe, allowed: set[str]) -> None:
     """Refuse what names people in a finished table, and quasi-identifiers of which original cells are in it."""
-    found = naming(written, judged_when_written(schema, written, recipe))
+    found = naming(written, judged_when_written(schema, written, of_people=recipe.is_of_people))
     if recipe.is_of_people:
         before = enter(original)
         names = [name for name in rewritten(schema) if name in before.columns and name in written.columns]
@@ -85,12 +85,12 @@ def _is_handed_on(before: Frame, written: Frame, name: str) -> bool:
     return handed_on(_readable(before, name).unique(), _readable(written, name).unique())
 
 
-def judged_when_written(schema: Schema, written: Frame, recipe: Recipe) -> list[str]:
+def judged_when_written(schema: Schema, written: Frame, *, of_people: bool) -> list[str]:
     """The columns of a finished table that are judged by their written cells: texts, and what left as it came.
 
     Numbers that were drawn or masked are nobody's.
     """
-    kept = leaving(schema) if recipe.is_of_people else []
+    kept = leaving(schema) if of_people else []
     there = [c.name for c in schema.released.columns if c.name in written.columns and not c.pseudonym]
     texts = [n for n in there if schema[n].role != "weight" and _readable(written, n).dtype == pl.String]
     return [name for name in there if name in kept or name in texts]

@@ -26,7 +26,7 @@ from shoal.mask import GaussianDither
 from shoal.pseudonym import Pseudonyms
 from shoal.recipe import Anonymization, Coarsening, LinkedRecipe, Made, Mask, Progress, Recipe, Run, Synthesis, quiet
 from shoal.recipe.linked import for_schema
-from shoal.release.gate import allowed_facts, allowed_in, check_leaving, check_written
+from shoal.release.gate import allowed_facts, allowed_in, allowed_of_table, check_leaving, check_written
 from shoal.release.linked import read_input
 from shoal.release.preset_rules import Rewritten, first_steps, held_to, preset_for, tables_after
 from shoal.release.pseudonyms import check_codes, check_pseudonyms, under_pseudonyms
@@ -157,7 +157,10 @@ def make(
         linked=made.linked,
         **held_back,
     )
-    persons = given if made.linked is None else given[made.linked.schema.persons.name]
+    persons = given
+    if made.linked is not None:
+        table = made.linked.schema.persons
+        persons, allowed = given[table.name], allowed_of_table(table, allowed)
     check_written(persons, release.frame, release.schema, recipe, allowed)
     held = release if rules is None else held_to(release, rules, accept=accept)
     return held if entering is None else entering.entered(held)

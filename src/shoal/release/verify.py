@@ -397,12 +397,20 @@ def _shape(table: pl.DataFrame | Parts, words: Mapping[str, Any]) -> list[Check]
 
 def _naming(table: pl.DataFrame | Parts, words: Mapping[str, Any]) -> list[str]:
     """The columns that name people by their written cells, and that nobody is said to have allowed."""
-    schema, recipe, allowed = _schema(words), read_recipe(words["recipe"]), _allowed(words)
+    schema, of_people, allowed = _schema(words), _is_of_people(words), _allowed(words)
     if isinstance(table, pl.DataFrame):
         frame = enter(table)
-        found = naming(frame, judged_when_written(schema, frame, recipe))
+        found = naming(frame, judged_when_written(schema, frame, of_people=of_people))
         return [name for name in found if name not in allowed]
-    return list(naming_written_on(table.engine, table.relation, schema, recipe, allowed))
+    return list(naming_written_on(table.engine, table.relation, schema, allowed, of_people=of_people))
+
+
+def _is_of_people(words: Mapping[str, Any]) -> bool:
+    """Return whether rows are people's; those of a recipe that can't be read are taken to be."""
+    try:
+        return read_recipe(words["recipe"]).is_of_people
+    except ShoalError:
+        return True
 
 
 def _preset(

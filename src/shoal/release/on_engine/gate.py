@@ -31,7 +31,7 @@ def check_written_on(
     engine: Engine, before: Relation, after: Relation, schema: Schema, recipe: Recipe, allowed: set[str]
 ) -> None:
     """Refuse what names people in a finished table, and quasi-identifiers of which original cells are in it."""
-    found = naming_written_on(engine, after, schema, recipe, allowed)
+    found = naming_written_on(engine, after, schema, allowed, of_people=recipe.is_of_people)
     if recipe.is_of_people:
         names = [n for n in rewritten(schema) if n in before.types and n in after.types and n not in allowed]
         known = counted_on(engine, before, names)
@@ -42,10 +42,10 @@ def check_written_on(
 
 
 def naming_written_on(
-    engine: Engine, after: Relation, schema: Schema, recipe: Recipe, allowed: set[str]
+    engine: Engine, after: Relation, schema: Schema, allowed: set[str], *, of_people: bool
 ) -> dict[str, Judgement]:
     """The columns of a finished table that name people, by their written cells."""
-    kept = leaving(schema) if recipe.is_of_people else []
+    kept = leaving(schema) if of_people else []
     there = [c for c in schema.released.columns if c.name in after.types and not c.pseudonym]
     texts = [c.name for c in there if c.role != "weight" and after.types[c.name] == pl.String]
     names = [c.name for c in there if (c.name in kept or c.name in texts) and c.name not in allowed]

@@ -225,7 +225,7 @@ def _by_findings(name: str, distinct: pl.DataFrame, found: tuple[Finding, ...]) 
         column=name,
         holds=_HELD.get(first.identifier, "identifier"),
         certainty=_certainty(first, distinct),
-        reasons=tuple(_said(one) for one in found),
+        reasons=tuple(_said(one) for one in (first, *(one for one in found if one is not first))),
         findings=found,
     )
 

@@ -280,6 +280,7 @@ def _may_be_codes(distinct: pl.DataFrame) -> bool:
     """Whether the cells have one width, as far as numbers have one, and repeat; asked before anything slow."""
     values, count = distinct["value"], distinct["count"]
     n = int(count.sum())
+    values = values.cast(pl.Int64) if values.dtype.is_integer() and values.dtype != pl.UInt64 else values
     if not values.dtype.is_numeric():
         return int(count.filter(values.cast(pl.String).str.contains(r"\d{2}")).sum()) >= _NEARLY_ALL * n
     ranges = ((_LOWEST, 999), (100 * _LOWEST, _HIGHEST))
