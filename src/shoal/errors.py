@@ -5,6 +5,7 @@
     ShoalError
     ├── ParameterError   (exit 2)  the call is wrong: a parameter breaks its rule
     ├── GuaranteeError   (exit 3)  a promise can't be met; nothing was written
+    │   └── IdentifierError        columns that name people, or may; each with its reason
     └── InputError       (exit 4)  the table, file or schema is unusable; nothing was written
         ├── SchemaError            the schema itself is wrong, or doesn't fit the table
         ├── ColumnError            a column's content breaks a rule of its schema entry
@@ -24,6 +25,7 @@ __all__ = [
     "ColumnError",
     "FileError",
     "GuaranteeError",
+    "IdentifierError",
     "InputError",
     "ParameterError",
     "Problems",
@@ -83,6 +85,22 @@ class GuaranteeError(ShoalError):
     """A promise can't be met, so nothing was released."""
 
     exit_code = 3
+
+
+class IdentifierError(GuaranteeError):
+    """Columns would leave that name people, or that only a person can judge; `columns` has the reason for each.
+
+    A column of linked tables is named as ``TABLE.COLUMN``.
+    """
+
+    def __init__(
+        self, owner: str, rule: str, *, got: str = "", hint: str = "", columns: Mapping[str, str] | None = None
+    ) -> None:
+        self.columns = dict(columns or {})
+        super().__init__(owner, rule, got=got, hint=hint)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_identifier, (self.owner, self.rule, self.got, self.hint, self.columns)
 
 
 class InputError(ShoalError, ValueError):
@@ -175,6 +193,10 @@ def _rebuild_parameter(
     kind: type[ParameterError], owner: str, rule: str, got: str, hint: str, parameter: str
 ) -> ParameterError:
     return kind(owner, rule, got=got, hint=hint, parameter=parameter)
+
+
+def _rebuild_identifier(owner: str, rule: str, got: str, hint: str, columns: Mapping[str, str]) -> IdentifierError:
+    return IdentifierError(owner, rule, got=got, hint=hint, columns=columns)
 
 
 def _rebuild_column(column: str, rule: str, got: str, hint: str, fix: Mapping[str, object]) -> ColumnError:

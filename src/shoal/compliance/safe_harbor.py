@@ -39,7 +39,7 @@ from shoal.compliance.scan import scan_counted
 from shoal.compliance.side_doors import Rows, rows_of, with_side_doors
 from shoal.conform import Prepared
 from shoal.domain.absence import bare, written
-from shoal.errors import GuaranteeError, ParameterError
+from shoal.errors import IdentifierError, ParameterError
 from shoal.fact import Fact, RewrittenCells
 from shoal.files.column_types import as_dates
 from shoal.frame import series
@@ -489,7 +489,19 @@ def _refuse(owner: str, direct: list[Finding], unclear: Sequence[Finding] = ()) 
     said = [f"{finding.identifier} in '{finding.column}'" for finding in direct]
     said += [f"{one.identifier} in '{one.column}' (could not be judged{_given(one)})" for one in unclear]
     rule = "must not contain direct identifiers" if direct else "must not contain what only a person can judge"
-    raise GuaranteeError(owner, rule, got=", ".join(dict.fromkeys(said)), hint=" ".join(hints))
+    raise IdentifierError(
+        owner, rule, got=", ".join(dict.fromkeys(said)), hint=" ".join(hints), columns=_reasons(direct, unclear)
+    )
+
+
+def _reasons(direct: Sequence[Finding], unclear: Sequence[Finding]) -> dict[str, str]:
+    """Why each column is refused."""
+    said: dict[str, list[str]] = {}
+    for finding in direct:
+        said.setdefault(finding.column, []).append(finding.identifier)
+    for finding in unclear:
+        said.setdefault(finding.column, []).append(f"{finding.identifier} (could not be judged{_given(finding)})")
+    return {name: ", ".join(dict.fromkeys(reasons)) for name, reasons in said.items()}
 
 
 def _given(finding: Finding) -> str:

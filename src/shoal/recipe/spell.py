@@ -89,6 +89,7 @@ def command_line(
     *,
     preset: str | None = None,
     accept: bool = False,
+    allow: Sequence[str] = (),
     limit: float | None = None,
     account: bool = True,
     format: str | None = None,
@@ -102,6 +103,8 @@ def command_line(
         What is run on what, where its schema lies and where the release goes.
     preset, accept
         Rules that the release is held to (`--preset`, `--accept`).
+    allow
+        Columns that a person has looked at and lets stand (`--allow`); those of the recipe's own steps come with them.
     limit, account
         The limit of a synthesis' account, and whether it is kept at all.
     reading
@@ -121,6 +124,8 @@ def command_line(
     shoal anonymize 'my people.csv' --schema schema.toml --out release --group mdav:k=10 --mask centroid
     """
     options = recipe.options(seed=seed, preset=preset, accept=accept, limit=limit, account=account)
+    within = {name for method in recipe.methods for name in getattr(method, "allow", ())}
+    options += [part for name in allow if name not in within for part in ("--allow", name)]
     places = [recipe.command, _path(file), "--schema", str(schema_file), "--out", str(out)]
     return shlex.join(["shoal", *places, *options, *_rest(seed, format, reading)])
 

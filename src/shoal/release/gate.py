@@ -22,7 +22,7 @@ from typing import Any
 import polars as pl
 
 from shoal.compliance.presets import Preset
-from shoal.errors import ColumnError, GuaranteeError
+from shoal.errors import ColumnError, IdentifierError
 from shoal.fact import Fact
 from shoal.frame import Frame, enter, series
 from shoal.recipe import Recipe
@@ -131,12 +131,14 @@ def refuse(found: Mapping[str, Judgement], allowed: set[str]) -> None:
     """Stop a release that would hold these columns, unless a person has allowed them; all are named at once."""
     refused = {name: made for name, made in found.items() if name not in allowed}
     if refused:
-        raise GuaranteeError(
+        reasons = {name: f"{made.holds}: {made.reasons[0]}" for name, made in refused.items()}
+        raise IdentifierError(
             GATE,
             "must not hold what names people as it stands: numbers of people or records, names, addresses, free text",
-            got="; ".join(f"column '{name}' ({made.holds}: {made.reasons[0]})" for name, made in refused.items()),
+            got="; ".join(f"column '{name}' ({reason})" for name, reason in reasons.items()),
             hint="Give it the role identifier to drop it, replace what names people (shoal scrub), or allow it "
             "(--allow) once you have looked.",
+            columns=reasons,
         )
 
 

@@ -27,7 +27,7 @@ from shoal.coarsening import Coarsener
 from shoal.compliance import preset as find_preset
 from shoal.compliance.presets import PRESETS, Check, Preset, removed_by_name
 from shoal.conform import Prepared, check_columns
-from shoal.errors import GuaranteeError, ParameterError
+from shoal.errors import GuaranteeError, IdentifierError, ParameterError
 from shoal.fact import Fact, Step
 from shoal.frame import adopt, enter, leave, series, with_columns
 from shoal.linked import Collection
@@ -298,10 +298,10 @@ def _table_after(given: Any, table: LinkedTable, steps: list[Any]) -> Rewritten:
     try:
         for step in steps:
             done = after_step(done, step)
-    except GuaranteeError as error:
-        raise GuaranteeError(
-            f"table '{table.name}', {error.owner}", error.rule, got=error.got, hint=error.hint
-        ) from None
+    except IdentifierError as error:
+        columns = {f"{table.name}.{name}": reason for name, reason in error.columns.items()}
+        owner = f"table '{table.name}', {error.owner}"
+        raise IdentifierError(owner, error.rule, got=error.got, hint=error.hint, columns=columns) from None
     new = {name: done.table[name] for name in done.table.columns}
     return replace(done, table=leave(with_columns(frame, new), like=given))
 

@@ -38,7 +38,7 @@ class Controller(Drafting):
         `register` says how it stands to earlier releases: `despite` for which reason, `same_groups_as` which one.
         """
         opened, schema = self._ready(id), self.whole_schema(id)
-        recipe = read_words(self.recipe(id))
+        recipe = self.settled_recipe(id)
         ways = dict(register or {})
         held = ways if self.registers else None
         words = to_release(opened, schema.to_dict(), recipe.to_dict(), **self.asked(id), sample=sample, register=held)
@@ -67,7 +67,8 @@ class Controller(Drafting):
     def is_outdated(self, id: str, job: Job) -> bool:
         """Whether columns or recipe have been changed since a job was started."""
         try:
-            now = {"schema": self.whole_schema(id).to_dict(), "recipe": read_words(self.recipe(id)).to_dict()}
+            now: dict[str, Any] = {"schema": self.whole_schema(id).to_dict(), "allow": self.allowed(id)}
+            now["recipe"] = self.settled_recipe(id).to_dict()
         except ShoalError:
             return True
         return any(job.words[name] != _plain(words) for name, words in now.items() if name in job.words)
@@ -81,7 +82,7 @@ class Controller(Drafting):
         opened = self.opened(id)
         if opened is None:
             return ""
-        recipe = read_words(self.recipe(id))
+        recipe = self.settled_recipe(id)
         try:
             return command_line(recipe, self._file(opened), "schema.toml", out, reading=opened.asked, **self.asked(id))
         except ShoalError:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from shoal.errors import InputError, ParameterError, ShoalError
-from shoal.recipe import kind_of
+from shoal.recipe import Recipe, kind_of, read_recipe
 from shoal.schema import Column, LinkedSchema, Schema
 from shoal.web.catalogue import Goal, goal, goals
 from shoal.web.forms import read_words
@@ -128,6 +128,40 @@ class Drafting(Opening):
         what = f"{name}: {value if value is not None else 'none'}"
         self._do(id, what, lambda b: b.changed(what, at=time.time(), asked={**b.now.asked, name: value}))
 
+    def allowed(self, id: str) -> tuple[str, ...]:
+        """The columns that a person has looked at and lets stand, of linked tables as ``TABLE.COLUMN``."""
+        return tuple(self.session(id).now.asked.get("allow") or ())
+
+    def allow(self, id: str, name: str) -> None:
+        """Let a column stand, as a person has looked at it."""
+        self._set_allowed(id, dict.fromkeys([*self.allowed(id), name]), f"{name}: looked at and allowed")
+
+    def hold_back(self, id: str, name: str) -> None:
+        """Take back that a column may stand."""
+        self._set_allowed(id, (one for one in self.allowed(id) if one != name), f"{name}: no longer allowed")
+
+    def _set_allowed(self, id: str, names: Iterable[str], what: str) -> None:
+        allow = list(names)
+        self._do(id, what, lambda b: b.changed(what, at=time.time(), asked={**b.now.asked, "allow": allow}))
+
+    def drop(self, id: str, name: str) -> None:
+        """Make a column an identifier, which is left out of every release."""
+        table, column = self.place_of(id, name)
+        self.change_column(id, column, {"role": "identifier"}, table=table)
+
+    def place_of(self, id: str, name: str) -> tuple[str, str]:
+        """The table and column of ``TABLE.COLUMN``; of a name alone that of the persons, or of the one table."""
+        tables = (self.session(id).schema or {}).get("tables", {})
+        table, _, column = name.partition(".")
+        return (table, column) if table in tables else (next(iter(tables), ""), name)
+
+    def settled_recipe(self, id: str) -> Recipe:
+        """The recipe as it is run: steps of a preset let the columns stand that a person has allowed."""
+        recipe, allowed = read_words(self.recipe(id)), [self.place_of(id, name) for name in self.allowed(id)]
+        persons = self.place_of(id, "")[0]
+        names = [column for table, column in allowed if table == persons]
+        return read_recipe(_allowing(recipe.to_dict(), names)) if names else recipe
+
     def risk_limit(self, id: str) -> float:
         """The risk that is accepted: what measured risks are held against, everywhere."""
         return float(self.session(id).now.asked.get("risk_limit", RISK_LIMIT))
@@ -150,12 +184,22 @@ class Drafting(Opening):
         asks = kind.asks if kind else ()
         return {
             "format": given.get("format"),
+            "allow": self.allowed(id),
             **{name: given.get(name) if name in asks else None for name in ("preset", "limit")},
         }
 
 
 def _spoken(schema: LinkedSchema) -> list[tuple[str, Column]]:
     return [(table.name, column) for table in schema.tables for column in table.whole.columns]
+
+
+def _allowing(words: Words, names: Sequence[str]) -> Words:
+    """A recipe whose coarseners let these columns stand, where they refuse columns at all."""
+    steps = [
+        {**step, "allow": list(dict.fromkeys([*step["allow"], *names]))} if "allow" in step else step
+        for step in words.get("coarsen", ())
+    ]
+    return {**words, "coarsen": steps} if steps else words
 
 
 def _plain_recipe(words: Words) -> Words:

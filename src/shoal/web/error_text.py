@@ -16,7 +16,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from shoal.errors import ColumnError, GuaranteeError, InputError, ParameterError, ProblemsError, ShoalError
+from shoal.errors import (
+    ColumnError,
+    GuaranteeError,
+    IdentifierError,
+    InputError,
+    ParameterError,
+    ProblemsError,
+    ShoalError,
+)
 from shoal.record import Record
 from shoal.register.refusal import CrossedError
 
@@ -43,6 +51,8 @@ class Failure(Record):
         A promise that can't be met (``"guarantee"``), unusable input, a wrong parameter, or a fault of the program.
     columns
         What is wrong with which column, where that is why: its name and the rule with its remedy.
+    naming
+        The columns that name people, or may, with the reason for each, if that is why; a person can drop or allow them.
     releases, keeps_groups
         The earlier releases of the same people beside which it doesn't hold, if that is why, and whether it could keep
         the groups of one of them.
@@ -59,6 +69,7 @@ class Failure(Record):
     message: str
     kind: Fault = "internal"
     columns: tuple[tuple[str, str], ...] = ()
+    naming: tuple[tuple[str, str], ...] = ()
     releases: tuple[str, ...] = ()
     keeps_groups: bool = False
 
@@ -68,10 +79,14 @@ class Failure(Record):
     @classmethod
     def from_dict(cls, words: Mapping[str, Any]) -> Failure:
         """Read a failure back from its words."""
-        releases, groups = tuple(words.get("releases", ())), bool(words.get("keeps_groups", False))
-        columns = tuple((name, rule) for name, rule in words.get("columns", ()))
+        by_column = {part: tuple((name, said) for name, said in words.get(part, ())) for part in ("columns", "naming")}
         return cls(
-            message=words["message"], kind=words["kind"], columns=columns, releases=releases, keeps_groups=groups
+            message=words["message"],
+            kind=words["kind"],
+            columns=by_column["columns"],
+            naming=by_column["naming"],
+            releases=tuple(words.get("releases", ())),
+            keeps_groups=bool(words.get("keeps_groups", False)),
         )
 
 
@@ -82,6 +97,8 @@ def explain(error: BaseException, folder: Path | None = None) -> Failure:
     if isinstance(error, ShoalError):
         if isinstance(error, CrossedError):
             return _crossed(error)
+        if isinstance(error, IdentifierError):
+            return _naming(error)
         return Failure(message=str(error), kind=_kind(error), columns=_by_column(error))
     if isinstance(error, MemoryError):
         hint = "Close other programs, or use fewer rows or columns, and run it again."
@@ -105,6 +122,12 @@ def _crossed(error: CrossedError) -> Failure:
     message = str(GuaranteeError(error.owner, error.rule, got=error.got))
     names = tuple(name for _, name, _, _ in error.earlier)
     return Failure(message=message, kind="guarantee", releases=names, keeps_groups=error.keeps_groups)
+
+
+def _naming(error: IdentifierError) -> Failure:
+    """A release that would hold what names people; the page offers the ways on, column by column."""
+    message = str(GuaranteeError(error.owner, error.rule))
+    return Failure(message=message, kind="guarantee", naming=tuple(error.columns.items()))
 
 
 def out_of_disk(folder: Path | None) -> Failure:

@@ -186,6 +186,7 @@ def to_release(
     format: str | None = None,
     preset: str | None = None,
     accept: bool = False,
+    allow: Sequence[str] = (),
     seed: int | None = None,
     account: bool = True,
     limit: float | None = None,
@@ -202,6 +203,8 @@ def to_release(
         Ending of the table: csv, tsv, parquet, dta, sav, xpt; None: as the input's where that can be written.
     preset, accept
         Rules that the table is held to, and whether to release although a check of them fails.
+    allow
+        Columns that a person has looked at and lets stand, of linked tables as ``TABLE.COLUMN``.
     seed
         None when you publish: a secret one is drawn.
     account, limit
@@ -220,6 +223,7 @@ def to_release(
         "format": format,
         "preset": preset,
         "accept": accept,
+        "allow": list(allow),
         "seed": seed,
         "account": account,
         "limit": limit,

@@ -279,7 +279,7 @@ def release(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
 
     source, schema = _sampled(*_table(words, say), words.get("sample"))
     recipe = read_words(words["recipe"])
-    held = {"preset": words.get("preset"), "accept": words.get("accept", False)}
+    held = _held(words)
     say.expect(forecast(*_persons(source, schema), recipe))
     asked = words.get("register") or {}
     with _account(source, recipe, words) as account, _register(source, account, words) as register:
@@ -299,6 +299,15 @@ def release(words: Words, folder: Path, say: Progress) -> dict[str, Any]:
         target = made.write(folder / "release", format=words.get("format") or _format(source), progress=say)
     say("drawing")
     return {**_result(made, target), "account": spent, "sample": words.get("sample"), "view": view_of(made)}
+
+
+def _held(words: Words) -> dict[str, Any]:
+    """What a release is held to, and what a person lets stand."""
+    from shoal.compliance import preset
+
+    name, allow = words.get("preset"), tuple(words.get("allow", ()))
+    rules = None if name is None else preset(name).asked(allow=allow)
+    return {"preset": rules, "accept": words.get("accept", False), "allow": allow}
 
 
 def measure(words: Words, folder: Path, say: Progress) -> dict[str, Any]:

@@ -104,9 +104,17 @@ class MethodPage(SessionPage):
             spent = "Total epsilon that may ever be spent on this file; fixed by the first run, 10 by default."
             limit = tag("input", name="limit", type="number", min="0", step="any", value=str(asked.get("limit") or ""))
             entries.append(field("Limit of the privacy account", limit, spent))
+        allowed = [self._allowed_column(name) for name in self.controller.allowed(self.session)]
         uploaded = "limit" in asks and self.controller.workspace.holds(Path(opened.path))
         note = tag("p", UPLOADED, class_="problem") if uploaded else None
-        return tag("fieldset", tag("legend", "Output"), tag("div", *entries, class_="fields"), note, class_="method")
+        return tag(
+            "fieldset", tag("legend", "Output"), tag("div", *entries, class_="fields"), *allowed, note, class_="method"
+        )
+
+    def _allowed_column(self, name: str) -> Html:
+        """A column that a person let stand, and the way to take that back."""
+        back = tag("button", "Hold it back", type="button", class_="small", data_do="hold-back", data_of=name)
+        return tag("p", tag("strong", name), " is released as it is, as you have looked at it. ", back, class_="note")
 
     def _end(self, opened: Opened) -> Html:
         wrong = fault(slots_of(self.words))
@@ -181,7 +189,8 @@ class MethodPage(SessionPage):
         file = opened.name if uploaded else opened.path
         asked = self.controller.asked(self.session)
         try:
-            line = command_line(read_words(self.words), file, "schema.toml", "release", reading=opened.asked, **asked)
+            recipe = self.controller.settled_recipe(self.session)
+            line = command_line(recipe, file, "schema.toml", "release", reading=opened.asked, **asked)
         except ShoalError as error:
             return tag("p", f"This recipe can only be written as a recipe file. {error}", class_="note")
         copy = tag("button", "Copy", type="button", class_="quiet", data_copy="command")
@@ -201,6 +210,8 @@ class MethodPage(SessionPage):
         elif act.name in ("format", "preset", "limit"):
             value = _number(str(act.value)) if act.name == "limit" else act.value or None
             self.controller.ask(self.session, act.name, value)
+        elif act.do == "hold-back":
+            self.controller.hold_back(self.session, act.of)
         elif act.do in ("run", "sample"):
             self._run(act)
         elif act.do in ("add", "remove"):

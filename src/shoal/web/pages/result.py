@@ -23,6 +23,7 @@ from shoal.web.pages.lattice_view import Lattice
 from shoal.web.pages.layout import empty, problem
 from shoal.web.pages.page import Act
 from shoal.web.pages.pictures import each_column, rows_beside, together, who_is_at_risk
+from shoal.web.pages.refused_columns import refused_columns
 from shoal.web.pages.result_summary import in_full, levels_chosen, linked_tables, measures, promises, tiles, to_watch
 from shoal.web.pages.session_page import SessionPage, progress_of
 from shoal.web.pages.sliders import draw_sliders, lattice_of, recipe_at
@@ -112,6 +113,7 @@ class ResultPage(SessionPage):
                 tag("p", title_of(job), class_="lead"),
                 self._why(job.error) if job.error else None,
                 on,
+                self._refused(job.error) if job.error and job.error.naming else None,
                 tag("p", "Nothing was written.", class_="note"),
                 tag(
                     "div",
@@ -122,6 +124,10 @@ class ResultPage(SessionPage):
                 ),
             ]
         )
+
+    def _refused(self, error: Failure) -> Html:
+        said = problem(self.wrong.get("run", ""))
+        return join([said, refused_columns(self.controller, self.session, error.naming)])
 
     def _why(self, error: Failure) -> Html | None:
         """What was wrong; of columns each rule once, with a link to every column that breaks it."""
@@ -199,10 +205,10 @@ class ResultPage(SessionPage):
         job = self.now
         if act.do == "cancel" and job is not None:
             self.controller.jobs.cancel(job.id)
-        elif act.do == "measure" and job is not None:
-            self.controller.measure_in_full(self.session, job)
-        elif act.do == "measure-cancel" and job is not None:
-            self._stop_measuring(job)
+        elif act.do in ("measure", "measure-cancel") and job is not None:
+            self._measure(act, job)
+        elif act.do in ("drop", "allow"):
+            (self.controller.drop if act.do == "drop" else self.controller.allow)(self.session, act.of)
         elif act.do == "again":
             self.go = f"/b/{self.session}/result/{run_again(self.controller, self.session, act.of)}"
         elif act.do.startswith("run"):
@@ -216,7 +222,11 @@ class ResultPage(SessionPage):
         elif job is not None and act.do in ("write", "sign"):
             self._leave(act, job)
 
-    def _stop_measuring(self, job: Job) -> None:
+    def _measure(self, act: Act, job: Job) -> None:
+        """Begin to measure in full, or stop it."""
+        if act.do == "measure":
+            self.controller.measure_in_full(self.session, job)
+            return
         running = self.controller.measured(self.session, job)
         if running is not None:
             self.controller.jobs.cancel(running.id)
