@@ -27,7 +27,7 @@ class Fact(Record):
     Parameters
     ----------
     says
-        The sentence, with `values` by name in braces and ``{column}`` for the column.
+        The sentence, with `values` by name in braces and ``{column}`` for the column; empty where a list shows it.
     values
         The numbers and names in it.
     column
@@ -117,4 +117,4 @@ class Step(Record):
 
 def sentences(facts: Iterable[Fact], *, outside: bool = False) -> tuple[str, ...]:
     """The facts in words; with `outside`, only those that may leave."""
-    return tuple(str(fact) for fact in facts if fact.outside or not outside)
+    return tuple(str(fact) for fact in facts if fact.says and (fact.outside or not outside))

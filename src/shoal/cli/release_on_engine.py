@@ -10,9 +10,10 @@ from shoal.cli.console import out as screen
 from shoal.cli.console import print_claims, steps
 from shoal.cli.options import EngineOptions
 from shoal.cli.output import answer
-from shoal.cli.summary import places, registered, suppressed, written_to
+from shoal.cli.summary import places, registered, suppressed, treated, written_to
 from shoal.engine import Inputs
 from shoal.errors import ParameterError
+from shoal.fact import sentences
 from shoal.recipe import Recipe
 from shoal.release.folders import check_target, inside_of, place
 from shoal.schema import Schema
@@ -59,16 +60,19 @@ def _check_apart(inputs: Inputs, target: Path) -> None:
 
 
 def _tell(made: release.FilesRelease) -> None:
-    answer(recipe=str(made.recipe), n_rows=made.n_rows, claims=made.claims, notes=[str(fact) for fact in made.facts])
+    answer(recipe=str(made.recipe), n_rows=made.n_rows, claims=made.claims, notes=sentences(made.facts))
     answer(**({} if made.suppression is None else {"suppression": made.suppression}))
     answer(warnings=made.warnings)
     for text in made.warnings:
         screen.print(f"Warning: {text}", markup=False, style="bold yellow", soft_wrap=True)
+    answer(**({"treated": made.treated} if made.treated else {}))
     answer(n_classes=made.n_classes, k=made.k, register=registered(made), **written_to(made.folder))
     files = f"{len(made.parts)} file{'s' if len(made.parts) > 1 else ''}"
     screen.print(f"[bold]{made.n_rows:,} rows released[/] in {files} by {made.recipe}")
-    for fact in made.facts:
-        screen.print(f"  {fact}", markup=False, style="dim")
+    for text in sentences(made.facts):
+        screen.print(f"  {text}", markup=False, style="dim")
+    for line in treated(made.treated):
+        screen.print(line, markup=False, soft_wrap=True)
     for line in suppressed(made.suppression):
         screen.print(line, markup=False, soft_wrap=True)
     print_claims(made.claims)

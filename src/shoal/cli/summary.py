@@ -6,7 +6,7 @@ measure come with ``--verbose`` and are in the report.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from textwrap import wrap
@@ -19,7 +19,7 @@ from shoal.cli.output import answer
 from shoal.reading import Reading
 from shoal.release.folders import REPORT, inside_of
 from shoal.release.release import Release
-from shoal.report.numbers import number, percent
+from shoal.report.numbers import listed, number, percent
 from shoal.report.pieces import weak_bound
 from shoal.report.readings import reading_lines, reading_words, shown
 from shoal.report.suppressed import loss_points
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shoal.release.on_engine.write import FilesRelease
     from shoal.utility.suppressed import SuppressionLoss
 
-__all__ = ["places", "registered", "summary", "suppressed", "tell", "written_to"]
+__all__ = ["places", "registered", "summary", "suppressed", "tell", "treated", "written_to"]
 
 _MOST = 15
 _MOST_CLAIMS = 4
@@ -64,6 +64,7 @@ def _facts(release: Release, target: Path | None, account: Any) -> dict[str, Any
         "utility": release.utility_lines,
         "warnings": release.inside_warnings,
         "notes": release.notes,
+        **({"treated": release.treated} if release.treated else {}),
         **({} if release.suppression is None else {"suppression": release.suppression}),
         "register": registered(release),
         **spent,
@@ -99,12 +100,19 @@ def suppressed(loss: SuppressionLoss | None) -> list[str]:
     return [] if loss is None else [f"Lost: {text}" for text in loss_points(loss, every=True)]
 
 
+def treated(columns: Mapping[str, Sequence[str]]) -> list[str]:
+    """What a preset removed or rewrote and a person allowed, a line for each."""
+    return [f"columns   {what}: {listed(names)}" for what, names in columns.items()]
+
+
 def _tell_all(release: Release, target: Path | None) -> None:
     for warning in release.inside_warnings:
         screen.print(f"Warning: {warning}", markup=False, style="bold yellow")
     screen.print(_head(release, target is not None), markup=False, style="bold")
     for said in release.notes:
         screen.print(f"  {said}", markup=False, style="dim")
+    for said in treated(release.treated):
+        screen.print(said, markup=False, soft_wrap=True)
     for said in suppressed(release.suppression):
         screen.print(said, markup=False, soft_wrap=True)
     print_claims(release.claims)
@@ -127,12 +135,14 @@ def places(target: Path | None) -> list[str]:
 def summary(release: Release, written: bool, most: int) -> list[str]:
     """At most `most` lines of 80 columns: what left, promises, figures with their yardsticks, and what to watch.
 
-    Where there is too little room, promises and what suppression took stay and the last figures give way.
+    Where there is too little room, promises, what was done to columns and what suppression took stay and the last
+    figures give way.
     """
     promised, lost = list(_promised(release.claims, _MOST_CLAIMS)), _lost(release)[: most - 2]
-    figures = list(reading_lines("", _figures(release)))[: max(0, most - len(promised) - len(lost) - 2)]
+    done = treated(release.treated)[: max(0, most - len(promised) - len(lost) - 2)]
+    figures = list(reading_lines("", _figures(release)))[: max(0, most - len(promised) - len(lost) - len(done) - 2)]
     figures = figures if len(figures) > 1 else []  # a head alone says nothing
-    lines = [_head(release, written), *promised, *figures, *lost]
+    lines = [_head(release, written), *promised, *done, *figures, *lost]
     return [clipped(line) for line in (*lines, *_watch(release, most - len(lines)))]
 
 

@@ -37,6 +37,7 @@ import polars as pl
 from shoal.coarsening.coarsener import SUPPRESSED, Coarsened, Coarsener
 from shoal.compliance.scan import scan_counted
 from shoal.compliance.side_doors import Rows, rows_of, with_side_doors
+from shoal.compliance.treatment import Treatment, treatment
 from shoal.conform import Prepared
 from shoal.domain.absence import bare, written
 from shoal.errors import IdentifierError, ParameterError
@@ -78,10 +79,12 @@ class HeldColumns:
     """The columns that were rewritten, by what they held.
 
     `shown` are those of which most cells were, judged over all rows; `always` those of which every cell was, whatever
-    the rows (dates by their type, suppressed places): these may be told where rows are left out later. `declared` has
-    the domains of columns from now on, as they follow from the schema.
+    the rows (dates by their type, suppressed places): these may be told where rows are left out later. `treatments`
+    says of every column of which a cell was rewritten how, for inside. `declared` has the domains of columns from now
+    on, as they follow from the schema.
     """
 
+    treatments: tuple[Fact, ...] = ()
     shown: Mapping[str, Sequence[str]] = field(default_factory=dict)
     always: Mapping[str, Sequence[str]] = field(default_factory=dict)
     declared: Mapping[str, Column] = field(default_factory=dict)
@@ -161,7 +164,7 @@ class SafeHarbor(Coarsener):
         return Coarsened(
             columns=columns,
             kept=np.ones(prepared.n, dtype=np.bool_),
-            facts=self.facts,
+            facts=(*self.facts, *_treatments({c.column: c.title for c in cells if c.rewritten.any()}, columns)),
             details=_held(found, [one.column for one in cells if one.rewritten.any()]),
             cells=cells,
             declared={name: self._declared(prepared.schema[name], found, counted[name]) for name in columns},
@@ -189,7 +192,9 @@ class SafeHarbor(Coarsener):
         }
         maps = {name: pl.DataFrame({"from": given[name], "to": new}) for name, new in columns.items()}
         always = [name for name in columns if _is_always(known[name]["value"], columns[name])]
+        titles = {name: _title(found, name) for name, new in columns.items() if _rewritten_share(new, known[name]) > 0}
         return maps, HeldColumns(
+            treatments=_treatments(titles, columns),
             shown=_held(found, _mostly_rewritten(columns, known)),
             always=_held(found, always),
             declared={name: self._declared(schema[name], found, known[name]) for name in columns},
@@ -357,6 +362,15 @@ def _cells(old: pl.Series, new: pl.Series, title: str) -> RewrittenCells:
         rows=np.flatnonzero(known),
         rewritten=changed[known],
         always=_is_always(old, new),
+    )
+
+
+def _treatments(titles: Mapping[str, str], columns: Mapping[str, pl.Series]) -> tuple[Fact, ...]:
+    """What was done to each column, for inside; `titles` has what those held of which a cell was rewritten."""
+    done: Mapping[str, Treatment] = {DATES: "years", AGES: "pooled"}
+    return tuple(
+        treatment(name, "suppressed" if _is_blank(columns[name]) else done.get(title, "digits"))
+        for name, title in titles.items()
     )
 
 

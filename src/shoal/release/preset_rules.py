@@ -303,7 +303,8 @@ def _table_after(given: Any, table: LinkedTable, steps: list[Any]) -> Rewritten:
         owner = f"table '{table.name}', {error.owner}"
         raise IdentifierError(owner, error.rule, got=error.got, hint=error.hint, columns=columns) from None
     new = {name: done.table[name] for name in done.table.columns}
-    return replace(done, table=leave(with_columns(frame, new), like=given))
+    facts = tuple(replace(f, column=f"{table.name}.{f.column}") if f.column else f for f in done.facts)
+    return replace(done, facts=facts, table=leave(with_columns(frame, new), like=given))
 
 
 def shared_events(claims: tuple[Claim, ...] | list[Mapping[str, Any]], schema: LinkedSchema, k: int) -> int:

@@ -33,6 +33,7 @@ from shoal.register.beside_earlier import Beside
 from shoal.release.claims import promises, rules_claim
 from shoal.release.disclose import Measured, measured
 from shoal.release.headlines import found_lines, keeps_lines, replicated_lines, variation_lines
+from shoal.release.treated import treated_columns
 from shoal.report.readings import notebook_table
 from shoal.risk import RiskReport
 from shoal.risk import assess as assess_risk
@@ -163,6 +164,11 @@ class Release:
     def notes(self) -> tuple[str, ...]:
         """What else happened, in sentences, for inside."""
         return sentences(self.facts)
+
+    @property
+    def treated(self) -> dict[str, list[str]]:
+        """The columns that a preset removed or rewrote and those that a person allowed, by what was done; inside."""
+        return treated_columns(self.facts, self.described, self.preset)
 
     @property
     def warnings(self) -> tuple[str, ...]:

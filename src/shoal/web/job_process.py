@@ -461,6 +461,7 @@ def _result(made: Release, target: Path) -> dict[str, Any]:
         "recipe_text": str(made.recipe),
         "claims": [claim.to_dict() for claim in made.claims],
         "notes": list(made.notes),
+        "treated": made.treated,
         "folder": str(target),
         "files": {
             "table": str(table),

@@ -69,7 +69,7 @@ def _after(engine: Engine, now: RewrittenRelation, step: SafeHarbor | LimitedDat
         now,
         relation=engine.recode(now.relation, maps, pl.DataFrame()) if maps else now.relation,
         schema=now.schema.with_columns(columns),
-        facts=(*now.facts, *step.facts),
+        facts=(*now.facts, *step.facts, *held.treatments),
         removed=_joined(now.removed, held.shown),
         always=_joined(now.always, held.always),
     )

@@ -39,6 +39,7 @@ from shoal.release.on_engine.written_table import check_written, in_order
 from shoal.release.preset_rules import MEASURED, preset_for, read_preset
 from shoal.release.pseudonyms import check_pseudonyms
 from shoal.release.registering import Entry
+from shoal.release.treated import treated_columns
 from shoal.report.decision import Decision
 from shoal.rng import branch_key
 from shoal.schema import Schema
@@ -310,6 +311,7 @@ def written(
         entry=entry,
         suppression=made.suppression,
         warnings=made.warnings,
+        treated=treated_columns(made.facts, run.declared, run.preset),
     )
     if made.model is not None:
         made.model.save(inside / MODEL, internal=True)

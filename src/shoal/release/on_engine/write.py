@@ -72,6 +72,8 @@ class FilesRelease:
     """What was left out or blanked, by level; for inside only."""
     warnings: tuple[str, ...] = ()
     """What must be said first. About the whole table: internal."""
+    treated: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The columns that a preset removed or rewrote and those that a person allowed; for inside only."""
 
     @property
     def attacked(self) -> bool:

@@ -24,7 +24,16 @@ from shoal.web.pages.layout import empty, problem
 from shoal.web.pages.page import Act
 from shoal.web.pages.pictures import each_column, rows_beside, together, who_is_at_risk
 from shoal.web.pages.refused_columns import refused_columns
-from shoal.web.pages.result_summary import in_full, levels_chosen, linked_tables, measures, promises, tiles, to_watch
+from shoal.web.pages.result_summary import (
+    columns_treated,
+    in_full,
+    levels_chosen,
+    linked_tables,
+    measures,
+    promises,
+    tiles,
+    to_watch,
+)
 from shoal.web.pages.session_page import SessionPage, progress_of
 from shoal.web.pages.sliders import draw_sliders, lattice_of, recipe_at
 from shoal.web.releases import left_before, withdraw
@@ -162,6 +171,7 @@ class ResultPage(SessionPage):
                 measures(view, limit),
                 in_full(view, self.controller.measured(self.session, job)),
                 linked_tables(view),
+                columns_treated(result.get("treated", {})),
                 promises(result["claims"], result.get("account")),
             ]
         )

@@ -8,14 +8,24 @@ from typing import Any
 
 from shoal.reading import Reading
 from shoal.report.markup import Child, Html, join, rows_table, tag
-from shoal.report.numbers import ABSENT, count, number, percent, plural
+from shoal.report.numbers import ABSENT, count, listed, number, percent, plural
 from shoal.web.job import Job
 from shoal.web.pages import charts
 from shoal.web.pages.exposure import events_known
 from shoal.web.pages.layout import accepted_risk, problem
 from shoal.web.pages.session_page import progress_of
 
-__all__ = ["held_to", "in_full", "levels_chosen", "linked_tables", "measures", "promises", "tiles", "to_watch"]
+__all__ = [
+    "columns_treated",
+    "held_to",
+    "in_full",
+    "levels_chosen",
+    "linked_tables",
+    "measures",
+    "promises",
+    "tiles",
+    "to_watch",
+]
 
 
 def tiles(result: Mapping[str, Any], view: Mapping[str, Any], limit: float) -> Html:
@@ -259,6 +269,15 @@ def promises(claims: Sequence[Mapping[str, Any]], account: Mapping[str, str] | N
     listed = tag("ul", *items, class_="promises") if items else none
     spent = f"Privacy account of this file: {account['spent']} spent, {account['left']} left." if account else ""
     return tag("section", tag("h2", "What is promised"), listed, tag("p", spent) if spent else None)
+
+
+def columns_treated(columns: Mapping[str, Sequence[str]]) -> Html | None:
+    """What a preset removed or rewrote, and what a person allowed; nothing where there is none of it."""
+    if not columns:
+        return None
+    rows = [[what, listed(names)] for what, names in columns.items()]
+    table = rows_table("Columns removed, rewritten or allowed", ["what was done", "columns"], rows, quiet=True)
+    return tag("section", tag("h2", "Columns removed, rewritten or allowed"), table)
 
 
 def _assumptions(claim: Mapping[str, Any]) -> Html | None:
