@@ -221,3 +221,10 @@ def test_the_screen_names_the_groups_that_suppression_took(tmp_path, engine):
     assert "4 levels vanished: race E (1), race F (1), race G (1), race H (1)." in said
     assert "To keep more of state Wyoming: merge Wyoming with another level" in said
     assert len(done.stdout.splitlines()) <= 15 or engine
+
+
+def test_what_a_preset_did_is_listed_on_the_screen_and_by_name(room, tmp_path):
+    done = coarsen(room, tmp_path / "a", "--preset", "safe-harbor", "--method", "none", "--no-register")
+    assert "columns   ZIP codes cut to three digits: zip" in done.stdout
+    done = coarsen(room, tmp_path / "b", "--preset", "safe-harbor", "--method", "none", "--no-register", "--json")
+    assert json.loads(done.stdout)["treated"]["ZIP codes cut to three digits"] == ["zip"]

@@ -416,6 +416,27 @@ def test_a_refusal_stays_until_something_is_changed(at_method):
     assert page.get_by_text("got -3").count() > 0
 
 
+def test_refused_columns_are_dropped_or_allowed_with_a_press(at, controller, tmp_path, serious):
+    table = shoal.datasets.health_survey(400, seed=3).select("gender", "age_group", "cost")
+    numbers = {"chart": [f"C{i:03d}" for i in range(400)], "mail": [f"p{i}@clinic.org" for i in range(400)]}
+    table.with_columns(**{name: pl.Series(cells) for name, cells in numbers.items()}).write_csv(tmp_path / "c.csv")
+    session = opened(controller, tmp_path / "c.csv")
+    controller.change_columns(session, {"chart": {"role": "sensitive"}, "mail": {"role": "other"}}, "roles")
+    controller.choose_goal(session, "familiar")
+    page = at(f"b/{session}/result/{controller.run(session)}")
+    page.get_by_role("heading", name="Nothing was released").wait_for(timeout=READY)
+    again = page.get_by_role("button", name="Run again")
+    assert again.is_disabled()
+    assert serious(page) == []
+    page.get_by_role("button", name="Make mail an identifier").click()
+    wait_for(page, "an identifier: left out")
+    page.get_by_role("button", name="I have looked at chart: release it").click()
+    wait_for(page, "looked at: released")
+    again.click()
+    page.get_by_role("heading", name="The release is ready").wait_for(timeout=READY)
+    wait_for(page, "allowed by a person, and released as they are")
+
+
 def test_a_schema_is_pasted_or_refused_where_it_was_pasted(at, surveyed):
     page = at(f"b/{surveyed}/columns")
     page.get_by_text("I already have a schema").click()

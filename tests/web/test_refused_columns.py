@@ -130,3 +130,26 @@ def test_steps_of_a_preset_let_stand_what_was_allowed(controller, session, besid
     assert made.state == "done", made.error
     assert controller.command(session).count("--allow chart") == 1
     assert manifest(made)["allowed"] == ["chart"]
+
+
+def test_columns_of_linked_tables_are_settled_in_their_table(controller, tmp_path):
+    folder = tmp_path / "clinic"
+    folder.mkdir()
+    n = 60
+    persons = {"pid": range(n), "age": [20 + i % 40 for i in range(n)]}
+    pl.DataFrame(persons).write_csv(folder / "persons.csv")
+    visits = {"pid": range(n), "code": ["a", "b"] * (n // 2), "mail": [f"p{i}@clinic.org" for i in range(n)]}
+    pl.DataFrame(visits).write_csv(folder / "visits.csv")
+    made = controller.open(folder)
+    controller.jobs.wait(made.notes["opening"], PATIENCE)
+    assert controller.opened(made.id).stage == "full"
+    assert controller.place_of(made.id, "visits.mail") == ("visits", "mail")
+    assert controller.place_of(made.id, "age") == ("persons", "age")
+    controller.change_column(made.id, "mail", {"role": "other"}, table="visits")
+    refused = ran(controller, made.id)
+    assert [name for name, _ in refused.error.naming] == ["visits.mail"]
+    controller.allow(made.id, "visits.mail")
+    assert "--allow visits.mail" in controller.command(made.id)
+    controller.drop(made.id, "visits.mail")
+    assert controller.session(made.id).columns("visits")["mail"]["role"] == "identifier"
+    controller.forget(made.id)
