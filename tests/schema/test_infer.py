@@ -172,7 +172,7 @@ def test_many_levels_are_not_printed():
 def test_missing_numbers_ask_for_a_choice():
     proposal = propose(pl.DataFrame({"age": [None, float("nan"), *range(58)], "size": range(60)}))
     assert proposal.reasons["age"].endswith("2 of 60 cells are missing.")  # what is so, whatever is chosen later
-    assert "Missing numbers stay missing" in proposal.comments["age"]
+    assert "What shall a missing number be?" in proposal.comments["age"]
     assert "missing number" not in proposal.comments["size"]
     _, reason = column_of("town", [None, "a"] * 30)
     assert reason.endswith("30 of 60 cells are missing.")

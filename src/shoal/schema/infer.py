@@ -131,9 +131,7 @@ class Proposal(Record):
         codes = question(self.doubtful.get(name, {}), listed=bool(self.schema[name].levels))
         asked = [codes] if codes else []
         if name in self.gaps:
-            asked.append(
-                'Missing numbers stay missing ("level"). Shall they be something else? "drop", "median" or a number'
-            )
+            asked.append('What shall a missing number be? missing = "level", "drop", "median" or a number')
         if name in self.keys:
             asked.insert(0, f'{key_question(name, self.keys[name])} If so: role = "{self.keys[name]}"')
         if name in self.undecided:
@@ -201,7 +199,7 @@ def propose(table: Any, labels: Labels | None = None, *, codebook: Codebook = No
     why_coded = _why_coded(facts, roles, found)
     entries = [
         _with_codes(
-            _with_rule(_entry(fact, roles[fact.name], unit, _follows(found, computed, fact.name), why_coded), fact),
+            _entry(fact, roles[fact.name], unit, _follows(found, computed, fact.name), why_coded),
             known.get(fact.name, {}),
             _declarer(fact, said),
         )
@@ -218,22 +216,16 @@ def propose(table: Any, labels: Labels | None = None, *, codebook: Codebook = No
         follows=_made_from((*computed, *found), roles),
         sums=_sums_asked(computed, roles),
         keys={name: guess.asked for name, guess in roles.items() if guess.asked is not None},
-        gaps=tuple(one.name for (one, _), fact in zip(entries, facts, strict=True) if _has_gaps(one, fact)),
+        gaps=tuple(one.name for (one, _), fact in zip(entries, facts, strict=True) if _needs_rule(one, fact)),
         repeats=whose_rows(frame, schema).question,
         unused=unused,
         advice=advice(len(facts), sensitive, undecided),
     )
 
 
-def _has_gaps(column: Column, fact: Facts) -> bool:
-    """Return whether numbers are missing of which a person may want to say what they shall be."""
-    return column.kind == "numeric" and column.role not in ("weight", *NAMING) and _n_missing(fact) > 0
-
-
-def _with_rule(entry: tuple[Column, str], fact: Facts) -> tuple[Column, str]:
-    """Return the entry with missing numbers declared to stay missing, the rule that changes nothing."""
-    column, reason = entry
-    return (replace(column, missing="level"), reason) if _has_gaps(column, fact) else entry
+def _needs_rule(column: Column, fact: Facts) -> bool:
+    """Whether numbers are missing, and nothing says what they shall be."""
+    return column.kind == "numeric" and column.missing == "error" and _n_missing(fact) > 0
 
 
 def _by_weight(facts: Sequence[Facts]) -> tuple[str, ...]:
