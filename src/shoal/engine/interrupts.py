@@ -33,7 +33,12 @@ def interruptible(interrupt: Callable[[], None]) -> Iterator[None]:
         except BaseException as error:
             raised.append(error)
             interrupt()
+            restore()  # at once: a reader left in its middle is closed late, and a handler would keep it from that
             raise
+
+    def restore() -> None:
+        for number in handled:
+            signal.signal(number, before[number])
 
     handled = [number for number, handler in before.items() if callable(handler)]
     for number in handled:
@@ -44,7 +49,6 @@ def interruptible(interrupt: Callable[[], None]) -> Iterator[None]:
         if not raised:
             raise
     finally:
-        for number in handled:
-            signal.signal(number, before[number])
+        restore()
     if raised:
         raise raised[0]
