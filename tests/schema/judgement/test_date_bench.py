@@ -78,6 +78,7 @@ def escapes(form: Form, name: str, role: str) -> str | None:
     return f"{len(wrong)} cells aren't the year" if wrong else None
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("form", "name"), CASES, ids=[f"{form.title}: {name}" for form, name in CASES])
 def test_no_written_form_of_a_date_passes(form, name):
     column = form.telling if name == "telling" else "x7"
