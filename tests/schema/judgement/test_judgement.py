@@ -35,3 +35,10 @@ def test_reasons_hold_no_cell():
     assert made.reasons
     assert "zq" not in str(made.reasons)
     assert "clinic" not in str(made.to_dict())
+
+
+@pytest.mark.parametrize(("zero", "holds"), [("\uff10", "identifier"), ("\u0660", None)], ids=["full width", "Arabic"])
+def test_numbers_in_digits_of_other_scripts_are_judged_without_a_fault(zero, holds):
+    cells = ["".join(chr(ord(zero) + int(digit)) for digit in str(1_000_000 + 7 * i)) for i in range(200)]
+    made = judge_column(pl.Series("x7", cells))
+    assert made.holds == holds or holds is None

@@ -167,7 +167,7 @@ def _as_written(values: pl.Series) -> pl.Series | None:
         return values.cast(pl.Int64).cast(pl.String) if whole else None
     if values.dtype.is_integer():
         return values.cast(pl.String)
-    return tidied(values).str.to_uppercase() if values.dtype == pl.String else None
+    return tidied(values.str.normalize("NFKC")).str.to_uppercase() if values.dtype == pl.String else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,7 +251,7 @@ def _is_mixed(texts: pl.Series) -> bool:
 
 def _by_digits(seen: _Seen) -> str:
     """Whole numbers: a run of them, or of one length and spread evenly."""
-    numbers = seen.texts.filter(seen.texts.str.contains(r"^\d{1,18}$")).cast(pl.Int64)
+    numbers = seen.texts.filter(seen.texts.str.contains(r"^[0-9]{1,18}$")).cast(pl.Int64)
     n, low, high = len(numbers), int(numbers.min() or 0), int(numbers.max() or 0)  # type: ignore[arg-type]
     if not n or not seen.nearly_all or _are_years(low, high):
         return ""
