@@ -1,16 +1,11 @@
 """Whether one value of a column stands for one person: hospitals do not, and what may not is asked."""
 
-import gzip
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
 
 from shoal.schema.infer import propose
 from shoal.schema.person_key import contradictions
-
-DISCHARGES = Path(__file__).parents[3] / "shared" / "data" / "sparcs2024_heart_failure.csv.gz"
 
 
 def discharges(n=1000, n_hospitals=163, seed=0, name="Facility Id"):
@@ -56,17 +51,6 @@ def test_a_hospitals_number_is_no_person_and_is_asked():
         'Does one value of Facility Id stand for one person? If so: role = "unit"' in proposal.comments["Facility Id"]
     )
     assert "Does one value of Facility Id stand for one person?" in proposal.to_toml()
-
-
-@pytest.mark.skipif(not DISCHARGES.exists(), reason="the file of discharges is not here")
-def test_hospitals_of_a_real_file_of_discharges_are_no_persons():
-    with gzip.open(DISCHARGES) as file:
-        table = pl.read_csv(file.read(), infer_schema_length=20_000)
-    number = table["hospital_id"].rank("dense").cast(pl.Int64) + 100
-    table = table.rename({"hospital_id": "Facility Name"}).with_columns(number.alias("Facility Id"))
-    proposal = propose(table)
-    assert (proposal.schema.unit, proposal.schema.household) == (None, None)
-    assert proposal.keys["Facility Id"] == "unit"
 
 
 @pytest.mark.parametrize(
